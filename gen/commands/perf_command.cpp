@@ -43,11 +43,6 @@ std::string verified_line(Verify verify) {
                      verify == Verify::sampled ? "one message in 16" : "no message");
 }
 
-Verify verify_of(const PerfCommand& command) {
-  return static_cast<Verify>(std::ranges::find(kVerifyNames, command.verify) -
-                             kVerifyNames.begin());
-}
-
 /// Warns of packets that only our own responder takes, and makes room for them.
 void warn_of_payload(PerfCommand& command) {
   const std::uint32_t payload = command.config().qp.mtu;
@@ -67,7 +62,6 @@ Result<void> run_live(PerfCommand& command, const perf::PerfConfig& config,
     return run_repeatedly(command, config, measure, stop);
   };
   warn_of_payload(command);
-  command.peer.verify = verify_of(command);
   command.close_files = [&] { report_at_end(series->close()); };
   IntervalReport intervals(command.interval, command.json);
   auto ran = run_in_real_time(command.endpoint, command.peer, command.latency(), *series, intervals,
@@ -112,7 +106,6 @@ ExitCode sweep_command(PerfCommand& command, const std::atomic<bool>& stop) {
   auto series = PerfSeries::open({});
   if (!series) return print_error(series.error());
   IntervalReport none;
-  command.peer.verify = verify_of(command);
   const auto ran = run_in_real_time(
       command.endpoint, command.peer, command.latency(), *series, none, stop,
       [&](const PerfMeasure& measure) {
@@ -131,7 +124,7 @@ ExitCode perf(PerfCommand& command, const std::atomic<bool>& stop) {
   if (command.options.common())
     return perf_as_rank({.perf = command.options,
                          .endpoint = command.endpoint,
-                         .verify = verify_of(command),
+                         .verify = command.peer.verify,
                          .most_skew = command.most_skew,
                          .verdicts = command.verdicts,
                          .html = command.html,
@@ -154,7 +147,8 @@ void add_port_options(app::Options& list, PerfCommand& options) {
            "RDMA device");
   list.add("--data", app::text(options.data), "FILE",
            "the messages carry this file, once, in place of a pattern");
-  list.add("--verify", app::choice(options.verify, {kVerifyNames.begin(), kVerifyNames.end()}),
+  list.add("--verify",
+           app::choice<Verify>(options.peer.verify, {kVerifyWords.begin(), kVerifyWords.end()}),
            "WHAT",
            "messages that both sides compare byte by byte: all, sampled (one in 16) or none; the "
            "ICRC of each packet is always checked");

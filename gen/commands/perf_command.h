@@ -12,7 +12,6 @@ namespace lw::gen {
 struct PerfCommand : PerfRuns {
   EndpointOptions endpoint;
   PeerOptions peer;
-  std::string verify = kVerifyNames.front();
   std::string data;                 // file that the messages carry
   Duration most_skew = kUsualSkew;  // of the starts in a common run
 };

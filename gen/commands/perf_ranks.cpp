@@ -11,6 +11,7 @@
 #include "gen/app/common_run.h"
 #include "gen/perf/report/perf_ranks.h"
 #include "gen/perf/traffic/perf_run.h"
+#include "perf/words.h"
 #include "report/figures/json.h"
 
 namespace lw::gen {
@@ -21,11 +22,12 @@ constexpr int kMostHosts = 254;
 
 /// What must be equal on all ranks: the program, and all that determines the messages.
 std::string perf_identity(const PerfRanksOptions& options, const perf::PerfConfig& config) {
-  return fmt::format("{:016x}", hash_name(fmt::format(
-                                    "{} {} {} {} {} {} {} {}", app::program_version(),
-                                    name_of(options.perf.pattern), operation_word(config.operation),
-                                    config.size, config.qps, config.iterations,
-                                    config.duration.count(), options.endpoint.service)));
+  return fmt::format(
+      "{:016x}",
+      hash_name(fmt::format("{} {} {} {} {} {} {} {}", app::program_version(),
+                            name_of(options.perf.pattern), perf::operation_word(config.operation),
+                            config.size, config.qps, config.iterations, config.duration.count(),
+                            options.endpoint.service)));
 }
 
 /// Error: two ranks have one address, or addresses of two families.
@@ -63,24 +65,24 @@ PerfRankRow rank_row_of(const RankOutcome& outcome) {
   row.timing.late = outcome.started_late;
   if (outcome.sent) {
     const perf::BandwidthResult& sent = outcome.sent->bandwidth;
-    row.messages = sent.messages;
-    row.bytes = sent.bytes;
-    row.elapsed = sent.elapsed;
-    row.average_bps = sent.average_bps;
-    row.packets = sent.packets;
-    row.retransmitted = sent.retransmitted;
-    row.timeouts = sent.timeouts;
-    row.failed = sent.failed;
-    row.wrong = outcome.sent->wrong;
-    row.stopped = sent.stopped;
+    row.sums.messages = sent.messages;
+    row.sums.bytes = sent.bytes;
+    row.sums.elapsed = sent.elapsed;
+    row.sums.average_bps = sent.average_bps;
+    row.sums.packets = sent.packets;
+    row.sums.retransmitted = sent.retransmitted;
+    row.sums.timeouts = sent.timeouts;
+    row.sums.failed = sent.failed;
+    row.sums.wrong = outcome.sent->wrong;
+    row.sums.stopped = sent.stopped;
   }
-  row.connections = outcome.served.connections;
-  row.received_bytes = outcome.served.bytes;
-  row.checked = outcome.served.stats.checked;
-  row.received_wrong = outcome.served.stats.wrong;
-  row.broken = outcome.served.broken + outcome.served.gone;
-  row.bad_icrc = outcome.port.bad_icrc;
-  row.frames_not_sent = outcome.port.not_sent;
+  row.sums.connections = outcome.served.connections;
+  row.sums.received_bytes = outcome.served.bytes;
+  row.sums.checked = outcome.served.stats.checked;
+  row.sums.received_wrong = outcome.served.stats.wrong;
+  row.sums.broken = outcome.served.broken + outcome.served.gone;
+  row.sums.bad_icrc = outcome.port.bad_icrc;
+  row.sums.frames_not_sent = outcome.port.not_sent;
   row.own = outcome.machine;
   return row;
 }
@@ -89,7 +91,7 @@ PerfRankRow rank_row_of(const RankOutcome& outcome) {
 PerfRanksSummary summary_of(const PerfRanksOptions& options, const perf::PerfConfig& config,
                             const CommonRun& common, const std::vector<std::string>& parts) {
   PerfRanksSummary summary{.pattern = name_of(options.perf.pattern),
-                           .operation = operation_word(config.operation),
+                           .operation = perf::operation_word(config.operation),
                            .size = config.size,
                            .qps = config.qps,
                            .start = {},
@@ -107,8 +109,8 @@ PerfRanksSummary summary_of(const PerfRanksOptions& options, const perf::PerfCon
     const std::string name = rank_name(rank, host);
     if (!read) summary.broken.push_back(fmt::format("{}: {}", name, read.error().message));
     summary.machine.add(row.own);
-    if (row.broken > 0 && common.reason().empty())  // a stopped requester says no good-bye
-      summary.broken.push_back(fmt::format("{}: {} connections failed", name, row.broken));
+    if (row.sums.broken > 0 && common.reason().empty())  // a stopped requester says no good-bye
+      summary.broken.push_back(fmt::format("{}: {} connections failed", name, row.sums.broken));
     timings[rank] = row.timing;
     summary.ranks.push_back(std::move(row));
   }

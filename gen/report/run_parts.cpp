@@ -2,18 +2,47 @@
 #include "gen/report/run_parts.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
 #include "core/json.h"
-#include "gen/ranks/machine_json.h"
-#include "gen/ranks/part_json.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
+#include "report/figures/read_json.h"
 
 namespace lw::gen {
 namespace {
 
 using report::Json;
+
+// A table of the numbers of a struct is a function that calls use("key", number) for each; with
+// these it serves both directions. Times are in ns.
+
+/// Puts numbers, times and arrays of numbers into an object.
+struct PutNumbers {
+  Json& json;
+  template <class T>
+  void operator()(const char* key, const T& value) const {
+    if constexpr (requires { value.count(); })
+      json[key] = value.count();
+    else
+      json[key] = value;
+  }
+};
+
+/// Gets them back. Throws an exception of nlohmann-json: a key is missing, or another type.
+struct GetNumbers {
+  const Json& json;
+  template <class T>
+  void operator()(const char* key, T& value) const {
+    if constexpr (requires { value.count(); })
+      value = T{json.at(key).get<typename T::rep>()};
+    else
+      value = json.at(key).get<T>();
+  }
+};
+
+Duration time_in(const Json& json) { return Duration{json.get<Duration::rep>()}; }
 
 Json histogram_json(const Histogram& histogram) {
   Json buckets = Json::array();
@@ -111,7 +140,7 @@ Json sent_json(const RunReport& sent) {
   json["pace"] = {{"behind", sent.pace.behind.count()},
                   {"worst_second", sent.pace.worst_second},
                   {"worst_at", sent.pace.worst_at.count()}};
-  json["machine"] = machine_json(sent.machine);
+  json["machine"] = report::json_of(sent.machine);
   json["ended_by"] = static_cast<int>(sent.ended_by);
   if (sent.duration) json["duration"] = sent.duration->count();
   if (sent.catch_up) json["catch_up"] = sent.catch_up->count();
@@ -206,7 +235,10 @@ void add_sent(RunReport& whole, std::size_t rank, const Json& json,
   whole.pace.add({.behind = time_in(pace.at("behind")),
                   .worst_second = pace.at("worst_second").get<double>(),
                   .worst_at = time_in(pace.at("worst_at"))});
-  add_machine(whole.machine, whole.hosts.at(rank), json.at("machine"));
+  Machine machine;
+  if (const auto read = report::read_json(json.at("machine"), machine); !read)
+    throw std::runtime_error(read.error());
+  whole.machine.add(of_host(std::move(machine), whole.hosts.at(rank)));
   whole.ended_by = std::max(whole.ended_by,
                             static_cast<EndedBy>(std::clamp(json.at("ended_by").get<int>(), 0, 4)));
   if (json.contains("duration")) whole.duration = time_in(json["duration"]);
@@ -255,7 +287,7 @@ Result<void> WholeRun::add(std::size_t rank, std::string_view text,
     receives = true;
     sums.received = add_received(received, rank, json["received"]);
     return {};
-  } catch (const std::exception& error) {  // of nlohmann-json: a missing key, another type
+  } catch (const std::exception& error) {  // a missing key, another type
     return fail(fmt::format("its results can't be read: {}", error.what()), ExitCode::failed);
   }
 }

@@ -10,10 +10,23 @@ namespace {
 /// The name of the value in the help: "N", "true|false", or the last word of the setting's name.
 std::string placeholder_of(const Figure& row) {
   if (row.type->shape == FigureType::Shape::truth) return "true|false";
+  if (const std::string_view quantity = quantity_of(row); !quantity.empty())
+    return std::string(quantity);
   if (row.choices.empty()) return "N";
   std::string word(row.name.substr(row.name.rfind('_') + 1));
   std::ranges::transform(word, word.begin(), [](unsigned char c) { return std::toupper(c); });
   return word;
+}
+
+/// The names of the option: "--nic-latency" of the row nic_latency_ns.
+std::string names_of(const Figure& row) {
+  if (!row.option.empty()) return std::string(row.option);
+  std::string_view key = row.name;
+  for (const std::string_view unit : {"_ns", "_bps"})
+    if (!quantity_of(row).empty() && key.ends_with(unit)) key.remove_suffix(unit.size());
+  std::string name = "--" + std::string(key);
+  std::ranges::replace(name, '_', '-');
+  return name;
 }
 
 OptionValue value_of(const Figure& row, void* object) {
@@ -34,9 +47,7 @@ OptionValue value_of(const Figure& row, void* object) {
 void add_settings(Options& options, const FigureTable& table, void* object) {
   for (const Figure& row : table.rows) {
     if (!row.is_setting()) continue;
-    std::string name = "--" + std::string(row.name);
-    std::ranges::replace(name, '_', '-');
-    options.add(name.c_str(), value_of(row, object), placeholder_of(row).c_str(),
+    options.add(names_of(row).c_str(), value_of(row, object), placeholder_of(row).c_str(),
                 help_of_setting(row));
   }
 }

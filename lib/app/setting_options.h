@@ -7,8 +7,9 @@
 namespace lw::app {
 
 /// Adds an option for each setting of `object`, the struct of the table: `rpg_time_reset` is
-/// --rpg-time-reset. Its value in `object` is the default. One that is false by default is an
-/// option without a value. `object` must outlive the command line.
+/// --rpg-time-reset, and nic_latency_ns, a quantity, --nic-latency, unless the row has other names.
+/// Its value in `object` is the default. One that is false by default is an option without a value.
+/// `object` must outlive the command line.
 void add_settings(Options& options, const FigureTable& table, void* object);
 
 }  // namespace lw::app

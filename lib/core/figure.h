@@ -33,9 +33,9 @@
 ///
 /// The outputs are in lib/report/figures: JSON, JSON Schema, Prometheus text.
 ///
-/// A setting is a member that people give a value, too: from() says its bounds. Sources of values
-/// are made from such rows: options in lib/app/setting_options.h, keys of a profile in
-/// lib/config/toml/settings.h; core/setting.h reads one value.
+/// The rows of members also write them: from() says their bounds. Sources of values are options
+/// (lib/app/setting_options.h), keys of a profile (lib/config/toml/settings.h), JSON
+/// (lib/report/figures/read_json.h); core/setting.h reads one value from a text.
 namespace lw {
 
 /// The unit of a figure's value; its text is unit_text(Unit) of core/setting.h.
@@ -87,22 +87,40 @@ struct FigureType {
   /// `field`: a whole number or a text, of a header's field; `figure`: a number or truth value, as
   /// a FigureValue.
   enum class Shape : std::uint8_t {
-    truth,
-    integer,
-    natural,
-    number,
-    text,
-    field,
-    figure,
-    object,
-    json,
-    list,
-    map
+    // clang-format off
+    truth, integer, natural, number, text, field, figure, object, json, list, map
+    // clang-format on
   };
   Shape shape{};
   const FigureTable& (*table)() = nullptr;  // of an object
   const FigureType* element = nullptr;      // of a list or map
   std::size_t length = 0;                   // of a list of fixed length; 0: of any length
+  std::size_t bytes = 0;                    // of a natural or an integer: its size in memory
+};
+
+/// Gives values to members: the counterpart of FigureSink. A source knows the row whose value it
+/// gives. It keeps its first error; the values after it are zero or empty.
+class FigureSource {
+ public:
+  /// The next value: a truth value, a whole number or a double, as the type says, or a text, which
+  /// is valid until the next call.
+  virtual FigureValue value(const FigureType& type) = 0;
+  /// The next value as an index of the row's `choices`.
+  virtual std::size_t choice() = 0;
+  /// Sets the struct of the table.
+  virtual void object(const FigureTable& table, void* object) = 0;
+  /// Begin a list or a map of so many values, which come before end(). `fixed`: the length that a
+  /// list must have; 0: any.
+  virtual std::size_t begin_list(std::size_t fixed) = 0;
+  virtual std::size_t begin_map() = 0;
+  /// The name of the next value of a map.
+  virtual std::string key() = 0;
+  virtual void end() = 0;
+  /// Says what is wrong with the last value: "expected an IPv6 address, found \"x\"".
+  virtual void refuse(std::string_view why) = 0;
+
+ protected:
+  ~FigureSource() = default;
 };
 
 /// A row of a table: one figure of a struct. Made by FigureOf::of().
@@ -119,59 +137,52 @@ struct Figure {
   std::span<const std::string_view> choices = {};  // all values of a text; none: any text
   std::string_view label = {};     // of Prometheus, for the names within a struct or map
   std::string_view old_name = {};  // JSON has the value under it, too, for one release
+  std::string_view option = {};    // names of the command line's option; empty: from `name`
   const FigureType* type = nullptr;
   bool (*is_empty)(const void* object) = nullptr;
   void (*read)(const void* object, FigureSink& sink) = nullptr;
-  /// Sets the member: a bool, an unsigned number or a double, as `type` says; the index of one of
-  /// `choices` as an unsigned number. Null: the value is computed.
-  void (*write)(void* object, const FigureValue& value) = nullptr;
-  /// Bounds of a setting, in its unit; no setting if most < least.
+  /// Sets the member. Null: the value is computed.
+  void (*write)(void* object, FigureSource& source) = nullptr;
+  /// Bounds of a number in its unit, or of the length of a list; none if most < least.
   double least = 0, most = -1;
 
   [[nodiscard]] constexpr bool is_setting() const { return least <= most; }
-  /// The row of a setting, whose number is from `low` to `high`. Does not compile for a value that
-  /// is computed, or of a type that has no text yet: see Settable.
+  /// The row of a member whose number, or length, is from `low` to `high`. Does not compile for a
+  /// value that is computed.
   [[nodiscard]] constexpr Figure from(double low, double high) const {
-    if (write == nullptr) throw "a setting is a member of a type that can be set";
+    if (write == nullptr) throw "a value with bounds is a member that can be set";
     Figure row = *this;
     row.least = low;
     row.most = high;
     return row;
   }
-  /// The row of a setting that is true or false, or one of some names: those of an enumeration, in
+  /// The row of a member that is true or false, or one of some names: those of an enumeration, in
   /// its order from 0 on.
   [[nodiscard]] constexpr Figure set_to(std::span<const std::string_view> names = {}) const {
-    Figure row = from(0, 0);
-    row.choices = names;
-    return row;
+    return from(0, 0).among(names);
   }
-  [[nodiscard]] constexpr Figure if_any() const { return with(Empty::left_out); }
-  [[nodiscard]] constexpr Figure or_null() const { return with(Empty::null); }
-  [[nodiscard]] constexpr Figure as_gauge() const {
-    Figure row = *this;
-    row.gauge = true;
-    return row;
-  }
+  [[nodiscard]] constexpr Figure if_any() const { return with<&Figure::empty>(Empty::left_out); }
+  [[nodiscard]] constexpr Figure or_null() const { return with<&Figure::empty>(Empty::null); }
+  [[nodiscard]] constexpr Figure as_gauge() const { return with<&Figure::gauge>(true); }
   [[nodiscard]] constexpr Figure among(std::span<const std::string_view> values) const {
-    Figure row = *this;
-    row.choices = values;
-    return row;
+    return with<&Figure::choices>(values);
   }
   [[nodiscard]] constexpr Figure renamed_from(std::string_view name_before) const {
-    Figure row = *this;
-    row.old_name = name_before;
-    return row;
+    return with<&Figure::old_name>(name_before);
   }
   [[nodiscard]] constexpr Figure by(std::string_view prometheus_label) const {
-    Figure row = *this;
-    row.label = prometheus_label;
-    return row;
+    return with<&Figure::label>(prometheus_label);
+  }
+  /// The names of its option, where they don't follow from its name: "-t,--tx-depth".
+  [[nodiscard]] constexpr Figure as_option(std::string_view names) const {
+    return with<&Figure::option>(names);
   }
 
  private:
-  [[nodiscard]] constexpr Figure with(Empty how) const {
+  template <auto member, class Value>
+  [[nodiscard]] constexpr Figure with(const Value& value) const {
     Figure row = *this;
-    row.empty = how;
+    row.*member = value;
     return row;
   }
 };
@@ -248,9 +259,9 @@ constexpr FigureType type_of() {
   if constexpr (std::same_as<T, bool>)
     return {truth};
   else if constexpr (std::unsigned_integral<T>)
-    return {natural};
+    return {.shape = natural, .bytes = sizeof(T)};
   else if constexpr (std::signed_integral<T> || kIsDuration<T>)
-    return {integer};
+    return {.shape = integer, .bytes = sizeof(T)};
   else if constexpr (std::floating_point<T>)
     return {number};
   else if constexpr (Text<T> || Named<T>)
@@ -309,18 +320,59 @@ void emit(const T& value, FigureSink& sink) {
   }
 }
 
-/// Types of settings. Core's setting.h reads their texts.
 template <class T>
-concept Settable =
-    std::same_as<T, bool> || std::unsigned_integral<T> || std::same_as<T, double> || Named<T>;
+concept Growing =
+    std::default_initializable<ElementOf<T>> && requires(T& list) { list.emplace_back(); };
 
-/// Stores a value; its alternative is that of T.
-template <Settable T>
-void store(T& target, const FigureValue& value) {
-  if constexpr (std::same_as<T, bool> || std::same_as<T, double>)
-    target = std::get<T>(value);
+/// Types of members that a source can set.
+template <class T>
+constexpr bool is_writable() {
+  if constexpr (std::is_arithmetic_v<T> || kIsDuration<T> || Named<T> || Struct<T> ||
+                std::same_as<T, std::string>)
+    return true;
+  else if constexpr (Map<T>)
+    return std::same_as<typename ElementOf<T>::first_type, std::string> && Growing<T>;
+  else if constexpr (List<T> && (Growing<T> || requires { std::tuple_size<T>::value; }))
+    return is_writable<ElementOf<T>>();
+  else if constexpr (Optional<T> && requires(T& value) { value.emplace(); })
+    return is_writable<typename T::value_type>();
   else
-    target = static_cast<T>(std::get<std::uint64_t>(value));
+    return false;
+}
+
+/// Sets `target` to the next value of the source: the counterpart of emit().
+template <class T>
+void absorb(T& target, FigureSource& source) {
+  if constexpr (std::same_as<T, bool> || std::floating_point<T>)
+    target = std::get<T>(source.value(kType<T>));
+  else if constexpr (std::unsigned_integral<T>)
+    target = static_cast<T>(std::get<std::uint64_t>(source.value(kType<T>)));
+  else if constexpr (std::signed_integral<T>)
+    target = static_cast<T>(std::get<std::int64_t>(source.value(kType<T>)));
+  else if constexpr (kIsDuration<T>)
+    target = T(std::get<std::int64_t>(source.value(kType<T>)));
+  else if constexpr (Named<T>)
+    target = static_cast<T>(source.choice());
+  else if constexpr (std::same_as<T, std::string>)
+    target = std::get<std::string_view>(source.value(kType<T>));
+  else if constexpr (Struct<T>)
+    source.object(T::figures(), &target);
+  else if constexpr (Map<T>) {
+    target.resize(source.begin_map());
+    for (auto& [name, value] : target) {
+      name = source.key();
+      absorb(value, source);
+    }
+    source.end();
+  } else if constexpr (List<T>) {
+    const std::size_t length = source.begin_list(kType<T>.length);
+    if constexpr (Growing<T>) target.resize(length);
+    if (length == target.size())
+      for (auto& element : target) absorb(element, source);
+    source.end();
+  } else {
+    absorb(target.emplace(), source);
+  }
 }
 
 template <class T>
@@ -345,6 +397,14 @@ template <class T>
 inline constexpr bool kMayLack = Optional<T> && !Text<T> && !List<T>;
 
 }  // namespace figure_detail
+
+/// Returns the name of a value among pairs of name and value; empty if it has none.
+template <class Words, class T>
+constexpr std::string_view name_in(const Words& words, const T& value) noexcept {
+  for (const auto& [name, named] : words)
+    if (named == value) return name;
+  return {};
+}
 
 /// Leads to a member of a member: through<&Frame::ends, &Ends::source>(frame) is frame.ends.source.
 template <auto... members>
@@ -372,10 +432,44 @@ struct FigureOf {
     row.read = [](const void* object, FigureSink& sink) {
       figure_detail::emit<Value>(std::invoke(accessor, *static_cast<const Object*>(object)), sink);
     };
-    if constexpr (kIsWritable<accessor, Value>)
-      row.write = [](void* object, const FigureValue& value) {
-        figure_detail::store(std::invoke(accessor, *static_cast<Object*>(object)), value);
+    if constexpr (figure_detail::is_writable<Value>() && kLeadsTo<accessor, Value>)
+      row.write = [](void* object, FigureSource& source) {
+        figure_detail::absorb(std::invoke(accessor, *static_cast<Object*>(object)), source);
       };
+    return row;
+  }
+  /// The row of a member whose values have the names of `words`: pairs of name and value.
+  template <auto accessor, const auto& words>
+  static constexpr Figure word(std::string_view name, std::string_view meaning) {
+    Figure row{.name = name, .meaning = meaning, .choices = kNamesOf<words>};
+    row.type = &figure_detail::kType<std::string_view>;
+    row.is_empty = [](const void*) { return false; };
+    row.read = [](const void* object, FigureSink& sink) {
+      sink.value(name_in(words, std::invoke(accessor, *static_cast<const Object*>(object))));
+    };
+    row.write = [](void* object, FigureSource& source) {
+      std::invoke(accessor, *static_cast<Object*>(object)) = words[source.choice()].second;
+    };
+    return row.from(0, 0);
+  }
+  /// The row of a member with a text: to_text() returns it, read_text() reads it as a Parsed<> of
+  /// core/quantity.h.
+  template <auto accessor, auto to_text, auto read_text>
+  static constexpr Figure text(std::string_view name, std::string_view meaning) {
+    Figure row{.name = name, .meaning = meaning};
+    row.type = &figure_detail::kType<std::string>;
+    row.is_empty = [](const void*) { return false; };
+    row.read = [](const void* object, FigureSink& sink) {
+      sink.value(std::string_view(
+          std::string(to_text(std::invoke(accessor, *static_cast<const Object*>(object))))));
+    };
+    row.write = [](void* object, FigureSource& source) {
+      const FigureValue value = source.value(figure_detail::kType<std::string>);
+      if (auto read = read_text(std::get<std::string_view>(value)))
+        std::invoke(accessor, *static_cast<Object*>(object)) = *std::move(read);
+      else
+        source.refuse(read.error());
+    };
     return row;
   }
   /// The row of a struct whose rows stand in its place.
@@ -389,14 +483,18 @@ struct FigureOf {
   template <auto accessor, const FigureTable& (*table)()>
   static constexpr Figure with_table(std::string_view name = {}, std::string_view meaning = {},
                                      Unit unit = Unit::none) {
+    using Value = std::remove_cvref_t<std::invoke_result_t<decltype(accessor), const Object&>>;
     Figure row{.name = name, .meaning = meaning, .unit = unit};
-    if (std::is_pointer_v<std::invoke_result_t<decltype(accessor), const Object&>>)
-      row.empty = Figure::Empty::left_out;
+    if (std::is_pointer_v<Value>) row.empty = Figure::Empty::left_out;
     row.type = &figure_detail::kObject<table>;
     row.is_empty = [](const void* object) { return address<accessor>(object) == nullptr; };
     row.read = [](const void* object, FigureSink& sink) {
       sink.object(table(), address<accessor>(object));
     };
+    if constexpr (!std::is_pointer_v<Value> && kLeadsTo<accessor, Value>)
+      row.write = [](void* object, FigureSource& source) {
+        source.object(table(), &std::invoke(accessor, *static_cast<Object*>(object)));
+      };
     return row;
   }
   /// The row of a list of structs whose table is a function, as their type is of another module.
@@ -424,21 +522,26 @@ struct FigureOf {
   }
 
  private:
+  template <const auto& words>
+  static constexpr auto kNamesOf = [] {
+    std::array<std::string_view, std::size(words)> names;
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = words[i].first;
+    return names;
+  }();
+  /// True if the accessor leads to a member of this type, not to a copy or a constant.
   template <auto accessor, class Value>
-  static constexpr bool kIsWritable = [] {
-    if constexpr (figure_detail::Settable<Value> &&
-                  std::is_invocable_v<decltype(accessor), Object&>)
+  static constexpr bool kLeadsTo = [] {
+    if constexpr (std::is_invocable_v<decltype(accessor), Object&>)
       return std::same_as<std::invoke_result_t<decltype(accessor), Object&>, Value&>;
     return false;
   }();
   template <auto accessor>
-  static const void* address(const void* object) {
+  static auto address(const void* object) {
     decltype(auto) found = std::invoke(accessor, *static_cast<const Object*>(object));
-    if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(found)>>) {
+    if constexpr (std::is_pointer_v<std::remove_cvref_t<decltype(found)>>)
       return found;
-    } else {
+    else
       return &found;
-    }
   }
 };
 

@@ -9,6 +9,12 @@ void Machine::add(const Machine& other) {
   elapsed = std::max(elapsed, other.elapsed);
 }
 
+Machine of_host(Machine machine, const std::string& host) {
+  for (OwnLoss& loss : machine.losses) loss.place += " of " + host;
+  machine.stalls.watched = true;
+  return machine;
+}
+
 std::uint64_t Machine::lost() const noexcept {
   std::uint64_t lost = 0;
   for (const OwnLoss& loss : losses) lost += loss.lost;
@@ -37,7 +43,8 @@ const FigureTable& OwnLoss::figures() {
                                 Unit::frames),
       Row::of<&OwnLoss::share>("share", "Share that was lost."),
       Row::of<&OwnLoss::first>("first_ns", "Begin of the losses, since the start.", Unit::ns),
-      Row::of<&OwnLoss::last>("last_ns", "End of the losses, since the start.", Unit::ns)};
+      Row::of<&OwnLoss::last>("last_ns", "End of the losses, since the start.", Unit::ns),
+      Row::of<&OwnLoss::remedy>("remedy", "What helps against them.").if_any()};
   static constexpr FigureTable kTable{"Frames that this machine lost in one place.", kRows};
   return kTable;
 }
@@ -55,7 +62,8 @@ const FigureTable& Machine::figures() {
       Row::of<through<&Machine::stalls, &Stalls::longest>>("longest_stall_ns", "The longest.",
                                                            Unit::ns),
       Row::of<through<&Machine::stalls, &Stalls::longest_at>>(
-          "longest_stall_at_ns", "Its begin, since the start.", Unit::ns)};
+          "longest_stall_at_ns", "Its begin, since the start.", Unit::ns),
+      Row::of<&Machine::elapsed>("elapsed_ns", "Length of the run.", Unit::ns)};
   static constexpr FigureTable kTable{
       "What this machine lost and delayed itself: no effect of the path.", kRows};
   return kTable;

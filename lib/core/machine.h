@@ -45,4 +45,8 @@ struct Machine {
   static const FigureTable& figures();
 };
 
+/// Returns what the machine of a `host` lost and delayed, among those of others: its places have
+/// the name of the host.
+Machine of_host(Machine machine, const std::string& host);
+
 }  // namespace lw

@@ -10,6 +10,10 @@
 
 namespace lw {
 
+/// The kind of a setting whose text has a unit of its own: "TIME" ("500ns"), of a duration, or
+/// "RATE" ("100Gb/s"), of a number in bits per second; empty for others.
+std::string_view quantity_of(const Figure& row) noexcept;
+
 /// The text of a unit: "us", "Gb/s", "percent"; empty for none.
 std::string_view unit_text(Unit unit) noexcept;
 
@@ -20,15 +24,15 @@ Parsed<std::uint64_t> read_whole(std::string_view text, std::uint64_t low, std::
 Parsed<double> read_decimal(std::string_view text, double low, double high);
 
 /// Sets a setting of `object`, the struct of the row's table, to the value of a text: a number
-/// within its bounds, "true" or "false", or one of its choices. Error: what was expected, and what
-/// was found; then the setting is as before.
+/// or quantity within its bounds, "true" or "false", or one of its choices. Error: what was
+/// expected, and what was found; then the setting is as before.
 Parsed<void> set_setting(const Figure& row, void* object, std::string_view text);
 
 /// Returns a setting's value as set_setting() reads it: "32767", "false", "qp".
 std::string text_of_setting(const Figure& row, const void* object);
 
 /// Returns the meaning of a setting as a noun phrase with its unit: "time between two increases, in
-/// us".
+/// us"; without it for a quantity.
 std::string help_of_setting(const Figure& row);
 
 }  // namespace lw

@@ -18,7 +18,7 @@ from longwire_test import enter_namespaces, main
 
 EXTREMES = [0, 1, 2, 7, 8, 63, 1024, 4096, 65536, 1 << 20, 1 << 26, 1 << 30, 1 << 31, (1 << 31) + 1,
             3037000500, 3037390391, 3036610659, 0xfffffff0, 0xffffffff]
-NAME = b'LWPF\x02\x01'  # at the start of perf's private data; size, slots, depth are 8 bytes behind
+NAME = b'LWPF\x03\x01'  # at the start of perf's private data; size, slots, depth are 12 bytes behind
 
 
 def with_icrc(frame):
@@ -69,7 +69,7 @@ class HostilePeers(Endpoints):
         """The request with another communication id and other numbers."""
         frame = bytearray(self.request)
         at = frame.index(NAME)
-        for place, value in ((8, size), (12, slots), (16, depth)):
+        for place, value in ((12, size), (16, slots), (20, depth)):
             if value is not None:
                 frame[at + place:at + place + 4] = struct.pack('>I', value)
         frame[86:90] = struct.pack('>I', next(self.ids))  # behind Ethernet, IPv4, UDP, BTH, DETH, MAD
@@ -118,7 +118,7 @@ def flood(request):
                 frame = bytearray(request)
                 frame[86:90] = rng.randbytes(4)
                 at = frame.index(NAME)
-                for place in (8, 12, 16):
+                for place in (12, 16, 20):
                     if rng.random() < 0.5:
                         number = rng.choice(EXTREMES)
                         frame[at + place:at + place + 4] = struct.pack('>I', number)

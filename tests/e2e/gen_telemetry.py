@@ -74,7 +74,7 @@ class Peer(threading.Thread):
         connection, _ = self._tcp.accept()
         with connection, connection.makefile('rw') as lines:
             def say(kind, **fields):
-                line = {'schema': 'longwire-handover', 'version': 1, 'kind': kind, **fields}
+                line = {'schema': 'longwire-handover', 'version': 2, 'kind': kind, **fields}
                 lines.write(json.dumps(line) + '\n')
                 lines.flush()
 

@@ -17,22 +17,14 @@
 #include "core/quantity.h"
 #include "core/setting.h"
 #include "gen/limits.h"
+#include "perf/settings.h"
+#include "perf/words.h"
 
 namespace lw::gen {
 namespace {
 
 using perf::PerfPattern;
 using transport::DcqcnConfig;
-using transport::RateControl;
-using wire::Operation;
-
-template <class T>
-using Word = std::pair<const char*, T>;
-constexpr std::array<Word<Operation>, 5> kOperations = {{{"write", Operation::write},
-                                                         {"send", Operation::send},
-                                                         {"read", Operation::read_request},
-                                                         {"atomic", Operation::fetch_add},
-                                                         {"compare-swap", Operation::cmp_swap}}};
 
 std::vector<std::pair<std::string, PerfPattern>> patterns() {
   std::vector<std::pair<std::string, PerfPattern>> words;
@@ -67,13 +59,10 @@ Parsed<void> set_parameter(std::string_view text, DcqcnConfig& dcqcn, ParameterK
 
 }  // namespace
 
-std::string_view operation_word(Operation operation) noexcept {
-  return std::ranges::find(kOperations, operation, &Word<Operation>::second)->first;
-}
-
 void add_operation_options(app::Options& options, perf::PerfConfig& config) {
   options.add("--op",
-              app::choice<Operation>(config.operation, {kOperations.begin(), kOperations.end()}),
+              app::choice<wire::Operation>(
+                  config.operation, {perf::kOperationWords.begin(), perf::kOperationWords.end()}),
               "OP", "operation: write, send, read, atomic (FETCH ADD) or compare-swap");
   options.add_flag("--imm", config.immediate, "WRITE or SEND with an immediate");
 }
@@ -86,22 +75,20 @@ void add_margin_option(app::Options& options, perf::PerfConfig& config) {
 }
 
 void add_transport_option(app::Options& options, transport::QpConfig& config) {
-  using wire::Transport;
-  options.add(
-      "--transport",
-      app::choice<Transport>(config.transport,
-                             {{"rc", Transport::rc}, {"uc", Transport::uc}, {"ud", Transport::ud}}),
-      "KIND",
-      "service: rc; with --port also uc (SEND, WRITE) and ud (SEND of one packet), "
-      "which do not recover lost messages");
+  options.add("--transport",
+              app::choice<wire::Transport>(
+                  config.transport, {perf::kTransportWords.begin(), perf::kTransportWords.end()}),
+              "KIND",
+              "service: rc; with --port also uc (SEND, WRITE) and ud (SEND of one packet), "
+              "which do not recover lost messages");
 }
 
 void add_congestion_options(app::Options& options, transport::QpConfig& config) {
-  options.add("--rate-control",
-              app::choice<RateControl>(config.rate_control, {{"none", RateControl::none},
-                                                             {"fixed", RateControl::fixed},
-                                                             {"dcqcn", RateControl::dcqcn}}),
-              "KIND", "rate control of a QP: none, fixed (--qp-rate) or dcqcn");
+  options.add(
+      "--rate-control",
+      app::choice<transport::RateControl>(
+          config.rate_control, {perf::kRateControlWords.begin(), perf::kRateControlWords.end()}),
+      "KIND", "rate control of a QP: none, fixed (--qp-rate) or dcqcn");
   options
       .add("--qp-rate", app::parsed(parse_bit_rate, config.rate_bps), "RATE",
            "rate of a QP on the link; initial rate of DCQCN")
@@ -133,17 +120,7 @@ void add_parameter_option(app::Options& options, DcqcnConfig& dcqcn, ParameterKe
 namespace {
 
 void add_windows(app::Options& list, perf::PerfConfig& config) {
-  list.add("-q,--qps", app::number(config.qps, 1u, 65536u), "N", "number of queue pairs");
-  list.add("-t,--tx-depth", app::number(config.qp.tx_depth, 1u, 1u << 20), "N",
-           "work requests posted at once, per QP");
-  list.add("--outstanding", app::number(config.qp.max_outstanding_wqe, 1u, 1u << 20), "N",
-           "work requests begun and not acknowledged, per QP: the NIC's window");
-  list.add("--reads", app::number(config.qp.max_rd_atomic, 1u, 1u << 16), "N",
-           "outstanding READs and atomics, per QP");
-  list.add("--psn-window", app::number(config.qp.psn_window, 1u, 1u << 23), "N",
-           "PSNs not acknowledged, per QP");
-  list.add("--ack-every", app::number(config.qp.ack_every, 0u, 1u << 23), "N",
-           "packets of a message after which an ACK is requested; 0: at its end only");
+  app::add_settings(list, perf::qp_settings(), &config);
   list.add("--mtu",
            app::choice<std::uint32_t>(
                config.qp.mtu,
@@ -161,53 +138,10 @@ void add_nic_options(app::Options& list, PerfOptions& options) {
   perf::PerfConfig& config = options.config;
   constexpr std::uint32_t kOfANic = 16;
   config.qp.max_dest_rd_atomic = kOfANic;
-  list.add("--responder-reads", app::number(config.qp.max_dest_rd_atomic, 0u, 1u << 16), "N",
-           "READs and atomics that the simulated responder answers at once, per QP; it refuses "
-           "more. 0: any number");
-  list.add("--reorder-packets", app::number(config.qp.reorder_packets, 1u, 1u << 23), "N",
-           "selective repeat: bits of the receiver's bitmap, and so PSNs not acknowledged, per QP");
-  list.add("--rate", app::parsed(parse_bit_rate, config.nic.rate_bps), "RATE",
-           "link rate of the NICs, 1 kb/s to 100 Tb/s")
-      .defaults_to("100Gb/s");
-  list.add("--nic-latency", app::parsed(parse_duration, config.nic.latency), "TIME",
-           "latency of a host and its NIC, in each direction")
-      .defaults_to("500ns");
-  list.add("--nic-per-packet", app::parsed(parse_duration, config.nic.per_packet), "TIME",
-           "least time between two packets of a NIC")
-      .defaults_to("0s");
-  list.add("--nic-per-message", app::parsed(parse_duration, config.nic.per_message), "TIME",
-           "time that a NIC takes for a message, in addition to that of its first packet")
-      .defaults_to("0s");
-  list.add("--arbitration", app::number(config.nic.arbitration_burst, 1u, 1u << 23), "N",
-           "packets that a QP sends of a message before another QP of the NIC may");
-  list.add("--receive-limit", app::parsed(parse_bit_rate, config.nic.receive_send_bps), "RATE",
-           "rate at which a host stores the payload of received SENDs; the rest waits in a buffer")
-      .defaults_to("the link rate");
+  app::add_settings(list, perf::nic_settings(), &config);
   list.add("--path-buffer", app::parsed(parse_bytes, options.path_buffer), "SIZE",
            "buffer before a wavelength slower than the NICs, of a path profile without rules")
       .defaults_to("64MB");
-}
-
-void add_recovery_options(app::Options& list, PerfOptions& options) {
-  list.add("--timeout", app::number(options.timeout, 0u, 31u), "N",
-           "local ACK timeout: 4.096 us x 2^N; 0: never");
-  list.add("--retries", app::number(options.retries, 0u, 7u), "N",
-           "number of retries before a QP fails");
-  list.add_flag("--adaptive", options.config.qp.adaptive_retransmission,
-                "adaptive retransmission: the timeout follows the measured round trip");
-  list.add_flag("--selective-repeat", options.selective, "selective repeat instead of go-back-N");
-}
-
-void add_receive_options(app::Options& list, perf::PerfConfig& config) {
-  list.add("--receives", app::number(config.receives, 0u, 1u << 16), "N",
-           "receives that a responder's QP keeps posted; 0: it never lacks one");
-  list.add("--repost", app::parsed(parse_duration, config.repost), "TIME",
-           "time from a message's arrival until its receive is posted again")
-      .defaults_to("0s");
-  list.add_flag("--credits", config.qp.end_to_end_credits,
-                "end-to-end credits: SENDs wait for the receives that ACKs announce");
-  list.add("--rnr-timer", app::number(config.qp.rnr_timer, std::uint8_t{0}, std::uint8_t{31}),
-           "CODE", "RNR timer that a responder without a receive asks for: 12 is 640 us");
 }
 
 /// Checks that a simulation can apply the profile.
@@ -321,7 +255,7 @@ void add_transfer_options(app::Options& list, PerfOptions& options) {
            "message size, in bytes; K, M and G are binary, as in perftest")
       .defaults_to("64KiB");
   add_windows(list, config);
-  add_recovery_options(list, options);
+  list.add_flag("--selective-repeat", options.selective, "selective repeat instead of go-back-N");
 }
 
 void add_path_options(app::Options& list, PerfOptions& options) {
@@ -370,7 +304,7 @@ void add_simulated_run_options(app::Options& list, PerfOptions& options) {
            "random marking of packets as congestion experienced, in both directions; goes with "
            "--rate-control dcqcn")
       .defaults_to("0");
-  add_receive_options(list, options.config);
+  app::add_settings(list, perf::receive_settings(), &options.config);
 }
 
 void add_simulation_parameters(app::Options& list, PerfOptions& options) {
@@ -386,12 +320,9 @@ namespace {
 /// Refuses rates and times with which a packet, or the whole run, would take less or more time than
 /// a simulation counts: it has 64 bits of picoseconds, 106 days.
 Result<void> check_times(const perf::PerfConfig& config) {
-  constexpr double kMostBps = 100e12;  // the smallest packet takes 6.7 ps
-  constexpr double kLeastBps = 1e3;    // the largest takes 34 s
+  constexpr double kLeastBps = 1e3;  // the largest packet takes 34 s
   constexpr double kMostDays = 100;
   constexpr Duration kLongestDelay = std::chrono::hours(1);
-  if (config.nic.rate_bps > kMostBps) return fail("--rate: expected at most 100 Tb/s");
-  if (config.nic.rate_bps < kLeastBps) return fail("--rate: expected at least 1 kb/s");
   const double limit = config.nic.receive_send_bps;
   if (limit != 0 && limit < kLeastBps) return fail("--receive-limit: expected at least 1 kb/s");
   const double slowest = limit != 0 ? std::min(limit, config.nic.rate_bps) : config.nic.rate_bps;
@@ -445,8 +376,6 @@ Result<perf::PerfConfig> perf_config(const PerfOptions& options, bool simulated)
   perf::PerfConfig config = options.config;
   config.path.loss = options.loss.value_or(0);
   config.path.marking = options.mark.value_or(0);
-  config.qp.timeout = static_cast<std::uint8_t>(options.timeout);
-  config.qp.retry_count = static_cast<std::uint8_t>(options.retries);
   if (options.selective) config.qp.recovery = transport::LossRecovery::selective_repeat;
   config.size = config.message_bytes();
   if (config.size == 0 || config.size > kMostMessage) return fail("--size: expected 1 B to 2 GiB");

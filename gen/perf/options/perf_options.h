@@ -26,9 +26,6 @@ Parsed<Duration> read_run_length(std::string_view text);
 /// the longest message of RDMA.
 Parsed<std::uint64_t> read_message_size(std::string_view text);
 
-/// The word of --op: "compare-swap".
-std::string_view operation_word(wire::Operation operation) noexcept;
-
 /// Adds --op and --imm.
 void add_operation_options(app::Options& options, perf::PerfConfig& config);
 
@@ -47,6 +44,14 @@ void add_congestion_profile(app::Options& options, transport::DcqcnConfig& dcqcn
 void add_parameter_option(app::Options& options, transport::DcqcnConfig& dcqcn,
                           ParameterKeys* keys = nullptr);
 
+/// A run with a local ACK timeout of 1.07 s, perftest's value for long paths: it doesn't expire
+/// without a loss.
+inline perf::PerfConfig patient_config() {
+  perf::PerfConfig config;
+  config.qp.timeout = 18;
+  return config;
+}
+
 /// The options that perf, sim, plan and experiment share (operation, windows, recovery), those of a
 /// simulation (path, NIC, receives), and those of a run (pattern, length, congestion control).
 struct PerfOptions {
@@ -57,11 +62,9 @@ struct PerfOptions {
   std::uint32_t buffers = 8;  // number of buffers of a blast
   std::optional<double> loss, mark;
   std::optional<std::uint64_t> path_buffer;
-  unsigned timeout = 18;  // 1.07 s, perftest's value for long paths: doesn't expire without a loss
-  unsigned retries = 7;
   bool selective = false;
   ParameterKeys parameters;  // that --set sets
-  perf::PerfConfig config;
+  perf::PerfConfig config = patient_config();
 
   /// True for a pattern of several processes.
   [[nodiscard]] bool common() const noexcept {

@@ -10,84 +10,64 @@
 #include "core/json.h"
 #include "core/machine_questions.h"
 #include "core/quantity.h"
-#include "gen/ranks/machine_json.h"
-#include "gen/ranks/part_json.h"
-#include "report/json_line.h"
+#include "report/figures/json.h"
+#include "report/figures/read_json.h"
 #include "report/table.h"
 
 namespace lw::gen {
 namespace {
 
-/// What a part has, in one place for both directions.
-template <class Row, class Use>
-void each_sum(Row& row, Use use) {
-  use("messages", row.messages);
-  use("bytes", row.bytes);
-  use("elapsed", row.elapsed);
-  use("average_bps", row.average_bps);
-  use("packets", row.packets);
-  use("retransmitted", row.retransmitted);
-  use("timeouts", row.timeouts);
-  use("failed", row.failed);
-  use("wrong", row.wrong);
-  use("stopped", row.stopped);
-  use("connections", row.connections);
-  use("received_bytes", row.received_bytes);
-  use("checked", row.checked);
-  use("received_wrong", row.received_wrong);
-  use("broken", row.broken);
-  use("bad_icrc", row.bad_icrc);
-  use("frames_not_sent", row.frames_not_sent);
-  use("late", row.timing.late);
-}
+/// The part of a PerfRankRow that the rank itself measured.
+struct PerfRankPart {
+  Duration late{};
+  PerfRankSums sums;
+  Machine machine;
+  static const FigureTable& figures();
+};
 
 std::string size_text(std::uint64_t bytes) { return format_bytes(static_cast<double>(bytes)); }
 
 }  // namespace
 
 std::string PerfRankRow::part() const {
-  report::Json json;
-  each_sum(*this, PutNumbers{json});
-  json["machine"] = machine_json(own);
-  return report::json_line(json);
+  return report::json_line(report::json_of(PerfRankPart{timing.late, sums, own}));
 }
 
 Result<void> PerfRankRow::read(std::string_view part) {
-  try {
-    const report::Json json = parse_json(part);
-    each_sum(*this, GetNumbers{json});
-    add_machine(own, host, json.at("machine"));
-    timing.reported = true;
-    return {};
-  } catch (const std::exception& error) {  // of nlohmann-json: a missing key, another type
-    return fail(fmt::format("its results can't be read: {}", error.what()), ExitCode::failed);
-  }
+  PerfRankPart found;
+  if (const auto read = report::read_json(parse_json(part), found); !read)
+    return fail("its results can't be read: " + read.error(), ExitCode::failed);
+  timing.late = found.late;
+  timing.reported = true;
+  sums = found.sums;
+  own = of_host(std::move(found.machine), host);
+  return {};
 }
 
 std::uint64_t PerfRanksSummary::messages() const noexcept {
   std::uint64_t sum = 0;
-  for (const PerfRankRow& row : ranks) sum += row.messages;
+  for (const PerfRankRow& row : ranks) sum += row.sums.messages;
   return sum;
 }
 
 std::uint64_t PerfRanksSummary::bytes() const noexcept {
   std::uint64_t sum = 0;
-  for (const PerfRankRow& row : ranks) sum += row.bytes;
+  for (const PerfRankRow& row : ranks) sum += row.sums.bytes;
   return sum;
 }
 
 double PerfRanksSummary::total_bps() const noexcept {
   double sum = 0;
-  for (const PerfRankRow& row : ranks) sum += row.average_bps;
+  for (const PerfRankRow& row : ranks) sum += row.sums.average_bps;
   return sum;
 }
 
 double PerfRanksSummary::fairness() const noexcept {
   double sum = 0, squares = 0, count = 0;
   for (const PerfRankRow& row : ranks) {
-    if (row.messages == 0) continue;
-    sum += row.average_bps;
-    squares += row.average_bps * row.average_bps;
+    if (row.sums.messages == 0) continue;
+    sum += row.sums.average_bps;
+    squares += row.sums.average_bps * row.sums.average_bps;
     ++count;
   }
   return squares > 0 ? sum * sum / (count * squares) : 0;
@@ -108,10 +88,11 @@ std::string PerfRanksSummary::text() const {
       continue;
     }
     table.add_row({fmt::to_string(row.rank), row.host, row.address,
-                   format_duration(row.timing.late), fmt::to_string(row.messages),
-                   size_text(row.bytes), format_bit_rate(row.average_bps),
-                   fmt::to_string(row.retransmitted), fmt::to_string(row.connections),
-                   size_text(row.received_bytes), fmt::to_string(row.wrong + row.received_wrong)});
+                   format_duration(row.timing.late), fmt::to_string(row.sums.messages),
+                   size_text(row.sums.bytes), format_bit_rate(row.sums.average_bps),
+                   fmt::to_string(row.sums.retransmitted), fmt::to_string(row.sums.connections),
+                   size_text(row.sums.received_bytes),
+                   fmt::to_string(row.sums.wrong + row.sums.received_wrong)});
   }
   std::string text = table.to_string();
   text += fmt::format("{}\n{}: {}, {}: {} in all, fairness {:.3f}\n", start.text(), pattern,
@@ -127,9 +108,9 @@ report::RunRows PerfRanksSummary::page_rows() const {
                                    "Rate, b/s", "Packets retransmitted", "Bytes received"});
   std::uint64_t received = 0;
   for (const PerfRankRow& row : ranks) {
-    table.rows.push_back({row.rank, row.host, row.address, row.timing.late.count(), row.bytes,
-                          row.average_bps, row.retransmitted, row.received_bytes});
-    received += row.received_bytes;
+    table.rows.push_back({row.rank, row.host, row.address, row.timing.late.count(), row.sums.bytes,
+                          row.sums.average_bps, row.sums.retransmitted, row.sums.received_bytes});
+    received += row.sums.received_bytes;
   }
   table.rows.push_back(
       {nullptr, "all ranks", nullptr, nullptr, bytes(), total_bps(), nullptr, received});
@@ -139,10 +120,10 @@ report::RunRows PerfRanksSummary::page_rows() const {
 void PerfRanksSummary::observe(Judge& judge) const {
   std::uint64_t failed = 0, wrong = 0, packets = 0, resent = 0;
   for (const PerfRankRow& row : ranks) {
-    failed += row.failed;
-    wrong += row.wrong + row.received_wrong;
-    packets += row.packets;
-    resent += row.retransmitted;
+    failed += row.sums.failed;
+    wrong += row.sums.wrong + row.sums.received_wrong;
+    packets += row.sums.packets;
+    resent += row.sums.retransmitted;
   }
   judge.add({.name = "goodput",
              .value = total_bps(),
@@ -171,6 +152,46 @@ void PerfRanksSummary::observe(Judge& judge) const {
   lw::observe(judge, machine, "this machine");
 }
 
+const FigureTable& PerfRankSums::figures() {
+  using Row = FigureOf<PerfRankSums>;
+  static constexpr Figure kRows[] = {
+      Row::of<&PerfRankSums::messages>("messages", "Messages that it completed."),
+      Row::of<&PerfRankSums::bytes>("bytes", "Their bytes.", Unit::bytes),
+      Row::of<&PerfRankSums::elapsed>("elapsed_ns", "First post to last completion.", Unit::ns),
+      Row::of<&PerfRankSums::average_bps>("average_bps", "Rate of these bytes.",
+                                          Unit::bits_per_second),
+      Row::of<&PerfRankSums::packets>("packets", "Packets that it sent, retransmitted ones too."),
+      Row::of<&PerfRankSums::retransmitted>("retransmitted", "Packets that it retransmitted."),
+      Row::of<&PerfRankSums::timeouts>("timeouts", "Timeouts of its QPs."),
+      Row::of<&PerfRankSums::failed>("failed", "Work requests that failed."),
+      Row::of<&PerfRankSums::wrong>("wrong",
+                                    "Messages that came back, or arrived at its peers, "
+                                    "with other bytes than were sent."),
+      Row::of<&PerfRankSums::stopped>("stopped", "True if its run ended early."),
+      Row::of<&PerfRankSums::connections>("connections", "Connections that it served."),
+      Row::of<&PerfRankSums::received_bytes>("received_bytes", "Bytes that came to it.",
+                                             Unit::bytes),
+      Row::of<&PerfRankSums::checked>("checked", "Messages that came to it and were checked."),
+      Row::of<&PerfRankSums::received_wrong>(
+          "received_wrong", "Messages among them with other bytes than were sent."),
+      Row::of<&PerfRankSums::broken>("broken", "Connections that failed."),
+      Row::of<&PerfRankSums::bad_icrc>("bad_icrc", "Frames with a wrong ICRC.", Unit::frames),
+      Row::of<&PerfRankSums::frames_not_sent>("frames_not_sent",
+                                              "Frames that its port did not take.", Unit::frames)};
+  static constexpr FigureTable kTable{"What one rank counted.", kRows};
+  return kTable;
+}
+
+const FigureTable& PerfRankPart::figures() {
+  using Row = FigureOf<PerfRankPart>;
+  static constexpr Figure kRows[] = {
+      Row::of<&PerfRankPart::late>("late_ns", "Its start, after the agreed instant.", Unit::ns),
+      Row::rows_of<&PerfRankPart::sums>(),
+      Row::of<&PerfRankPart::machine>("machine", "What its machine lost and delayed.")};
+  static constexpr FigureTable kTable{"What a rank measured.", kRows};
+  return kTable;
+}
+
 const FigureTable& PerfRankRow::figures() {
   using Row = FigureOf<PerfRankRow>;
   static constexpr Figure kRows[] = {
@@ -179,29 +200,7 @@ const FigureTable& PerfRankRow::figures() {
       Row::of<&PerfRankRow::machine>("machine", "Name of its machine."),
       Row::of<&PerfRankRow::address>("address", "IP address of its endpoint."),
       Row::rows_of<&PerfRankRow::timing>(),
-      Row::of<&PerfRankRow::messages>("messages", "Messages that it completed."),
-      Row::of<&PerfRankRow::bytes>("bytes", "Their bytes.", Unit::bytes),
-      Row::of<&PerfRankRow::elapsed>("elapsed_ns", "First post to last completion.", Unit::ns),
-      Row::of<&PerfRankRow::average_bps>("average_bps", "Rate of these bytes.",
-                                         Unit::bits_per_second),
-      Row::of<&PerfRankRow::packets>("packets", "Packets that it sent, retransmitted ones too."),
-      Row::of<&PerfRankRow::retransmitted>("retransmitted", "Packets that it retransmitted."),
-      Row::of<&PerfRankRow::timeouts>("timeouts", "Timeouts of its QPs."),
-      Row::of<&PerfRankRow::failed>("failed", "Work requests that failed."),
-      Row::of<&PerfRankRow::wrong>("wrong",
-                                   "Messages that came back, or arrived at its peers, "
-                                   "with other bytes than were sent."),
-      Row::of<&PerfRankRow::stopped>("stopped", "True if its run ended early."),
-      Row::of<&PerfRankRow::connections>("connections", "Connections that it served."),
-      Row::of<&PerfRankRow::received_bytes>("received_bytes", "Bytes that came to it.",
-                                            Unit::bytes),
-      Row::of<&PerfRankRow::checked>("checked", "Messages that came to it and were checked."),
-      Row::of<&PerfRankRow::received_wrong>("received_wrong",
-                                            "Messages among them with other bytes than were sent."),
-      Row::of<&PerfRankRow::broken>("broken", "Connections that failed."),
-      Row::of<&PerfRankRow::bad_icrc>("bad_icrc", "Frames with a wrong ICRC.", Unit::frames),
-      Row::of<&PerfRankRow::frames_not_sent>("frames_not_sent",
-                                             "Frames that its port did not take.", Unit::frames)};
+      Row::rows_of<&PerfRankRow::sums>()};
   static constexpr FigureTable kTable{"One rank of a perf run.", kRows};
   return kTable;
 }

@@ -16,11 +16,8 @@
 
 namespace lw::gen {
 
-/// One rank of a common perf run: its sums over all its connections.
-struct PerfRankRow {
-  std::uint64_t rank = 0;
-  std::string host, machine, address;
-  RankTiming timing = {};
+/// What one rank counted, over all its connections.
+struct PerfRankSums {
   // As a requester:
   std::uint64_t messages = 0, bytes = 0;
   Duration elapsed{0};  // first post to last completion
@@ -31,6 +28,16 @@ struct PerfRankRow {
   std::uint64_t connections = 0, received_bytes = 0, checked = 0, received_wrong = 0, broken = 0;
   // At its port:
   std::uint64_t bad_icrc = 0, frames_not_sent = 0;
+
+  static const FigureTable& figures();
+};
+
+/// One rank of a common perf run.
+struct PerfRankRow {
+  std::uint64_t rank = 0;
+  std::string host, machine, address;
+  RankTiming timing = {};
+  PerfRankSums sums = {};
   Machine own = {};  // what its machine lost and delayed
 
   /// The part that the rank itself measured, for rank 0.

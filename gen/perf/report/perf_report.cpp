@@ -8,6 +8,7 @@
 #include "core/counted.h"
 #include "core/machine_questions.h"
 #include "core/quantity.h"
+#include "perf/settings.h"
 
 namespace lw::gen {
 namespace {
@@ -201,7 +202,8 @@ std::string wrong_text(std::uint64_t wrong) {
 const FigureTable& PerfReport::figures() {
   using Row = FigureOf<PerfReport>;
   static constexpr Figure kRows[] = {
-      Row::with_table<[](const PerfReport& r) -> const auto& { return r.config; }, qp_settings>(),
+      Row::with_table<[](const PerfReport& r) -> const auto& { return r.config; },
+                      perf::run_settings>(),
       Row::with_table<[](const PerfReport& r) {
         const bool used = r.config.qp.rate_control == transport::RateControl::dcqcn;
         return used ? &r.config.qp.dcqcn : nullptr;
@@ -210,7 +212,7 @@ const FigureTable& PerfReport::figures() {
       Row::with_table<[](const PerfReport& r) {
         return r.outcome.simulated() ? &r.config : nullptr;
       },
-                      simulated_settings>(),
+                      perf::simulated_settings>(),
       Row::rows_of<[](const PerfReport& r) -> const auto& { return r.outcome.port; }>(),
       Row::rows_of<[](const PerfReport& r) -> const auto& { return r.outcome.device; }>(),
       Row::of<[](const PerfReport& r) -> const auto& { return r.outcome.machine; }>(

@@ -14,11 +14,6 @@
 
 namespace lw::gen {
 
-/// Settings of QPs that apply both to a port and to a simulation: figures of a PerfConfig.
-const FigureTable& qp_settings();
-/// The additional settings of a simulation: NICs, path, receives.
-const FigureTable& simulated_settings();
-
 /// What roce-gen respond counted.
 struct PortPeer {
   ServerStats stats;
@@ -31,7 +26,7 @@ struct PortPeer {
 struct MeasuredPort {
   std::string port, peer;
   wire::Transport transport{};
-  std::string_view verify;  // of kVerifyNames
+  Verify verify{};
   std::uint64_t wrong = 0;  // messages of READs with other bytes than were sent
   std::uint64_t bad_icrc = 0, frames_not_sent = 0;
   std::optional<PortPeer> responder;

@@ -21,7 +21,7 @@
 /// Every line contains the schema and its version.
 namespace lw::gen::handover {
 
-inline constexpr std::uint64_t kVersion = 1;
+inline constexpr std::uint64_t kVersion = 2;
 inline constexpr std::uint16_t kPort = 18515;         // TCP, perftest's
 inline constexpr std::size_t kMostBytes = 64 * 1024;  // of a line
 using gen::kMostQps;
@@ -36,6 +36,7 @@ struct Qp {
   std::uint64_t va = 0;   // of slot 0, for WRITEs, READs and atomics
   std::uint32_t r_key = 0;
   friend bool operator==(const Qp&, const Qp&) = default;
+  static const FigureTable& figures();
 };
 
 /// The client's first line: its identity and the parameters of the run. The rates and the recovery
@@ -58,6 +59,7 @@ struct Hello {
   wire::Ipv6Address gid;
   std::vector<Qp> qps;  // 1 to kMostQps
   friend bool operator==(const Hello&, const Hello&) = default;
+  static const FigureTable& figures();
 };
 
 /// The server's answer: its QPs, in the order of the client's, ready to receive.
@@ -71,6 +73,7 @@ struct Offer {
   std::uint32_t q_key = 0;          // UD
   std::uint32_t max_rd_atomic = 1;  // READs and atomics that the server accepts at once, per QP
   friend bool operator==(const Offer&, const Offer&) = default;
+  static const FigureTable& figures();
 };
 
 /// The last line of a side that sends: all its requests are completed.
@@ -82,6 +85,7 @@ struct Done {
   // What a server measured that sends, too; rates in bit/s, 0: not measured.
   std::uint64_t elapsed_ns = 0, average_bps = 0, steady_bps = 0, peak_bps = 0;
   friend bool operator==(const Done&, const Done&) = default;
+  static const FigureTable& figures();
 };
 
 /// Counters of the arrived messages' packets, by their signatures.
@@ -108,6 +112,7 @@ struct Report {
   // counters of the device: their increase during the session
   std::vector<std::pair<std::string, std::uint64_t>> counters;
   friend bool operator==(const Report&, const Report&) = default;
+  static const FigureTable& figures();
 };
 
 // Return the message as a line, with a newline.

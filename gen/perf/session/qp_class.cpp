@@ -30,4 +30,20 @@ roce::ClassOfTraffic class_of(const QpClass& asked) noexcept {
   return traffic;
 }
 
+const FigureTable& QpClass::figures() {
+  using Row = FigureOf<QpClass>;
+  static constexpr Figure kRows[] = {
+      Row::of<&QpClass::traffic_class>("traffic_class", "DSCP and ECN; 0: not set.")
+          .from(0, 255)
+          .if_any(),
+      Row::of<&QpClass::hop_limit>("hop_limit", "Hop limit, or time to live.").from(1, 255),
+      Row::of<&QpClass::service_level>("service_level", "Service level.").from(0, 7).if_any(),
+      Row::of<&QpClass::flow_label>("flow_label", "Flow label; 0: not set.")
+          .from(0, 0xfffff)
+          .if_any(),
+      Row::of<&QpClass::p_key>("p_key", "Partition.").from(1, 0xffff)};
+  static constexpr FigureTable kTable{"Class of a QP's packets.", kRows};
+  return kTable;
+}
+
 }  // namespace lw::gen

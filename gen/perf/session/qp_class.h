@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "core/figure.h"
 #include "roce/class_settings.h"
 #include "wire/bth.h"
 
@@ -17,6 +18,7 @@ struct QpClass {
   std::uint32_t flow_label = 0;    // 20 bits; 0: not set
   std::uint16_t p_key = wire::kDefaultPKey;
   friend bool operator==(const QpClass&, const QpClass&) = default;
+  static const FigureTable& figures();
 };
 
 /// What a class has of it.

@@ -2,74 +2,73 @@
 #include "gen/perf/session/session_params.h"
 
 #include <algorithm>
-#include <cstring>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "gen/limits.h"
+#include "perf/words.h"
 #include "transport/packet.h"
 #include "transport/payload_store.h"
-#include "wire/big_endian.h"
 
 namespace lw::gen {
 
 namespace {
 
 using transport::RateControl;
-using wire::Be16, wire::Be32, wire::Be64, wire::Be8;
 using wire::Operation, wire::Transport;
 
-constexpr std::uint32_t kMagic = 0x4c575046;  // LWPF
-constexpr std::uint8_t kVersion = 2;
-enum class Kind : std::uint8_t { params = 1, remote = 2, stats = 3 };
+using Params = SessionParams;
 
-struct Head {
-  Be32 magic{kMagic};
-  Be8 version{kVersion};
-  Be8 kind;
-};
-struct ParamsData {
-  Head head{.kind = Be8{static_cast<std::uint8_t>(Kind::params)}};
-  Be8 operation, flags;
-  Be32 size, slots, depth;
-  Be64 va;
-  Be32 r_key;
-  Be8 rate_control, transport;
-  Be16 packet_payload;
-  Be64 rate_bps;
-};
-struct MemoryData {
-  Head head{.kind = Be8{static_cast<std::uint8_t>(Kind::remote)}};
-  Be16 reserved;
-  Be64 va;
-  Be32 r_key;
-};
-struct StatsData {
-  Head head{.kind = Be8{static_cast<std::uint8_t>(Kind::stats)}};
-  Be16 reserved;
-  Be64 checked, wrong, duplicates, out_of_sequence, cnps, dropped;
-};
-constexpr std::uint8_t kImmediate = 1, kEcho = 2, kSelective = 4, kReadBack = 8;
-constexpr std::uint8_t kBoth = 64;
-constexpr unsigned kVerifyShift = 4, kVerifyMask = 3;  // two bits of the flags
+constexpr Figure kParams[] = {
+    FigureOf<Params>::word<&Params::transport, perf::kTransportWords>("transport",
+                                                                      "Service of the connection."),
+    FigureOf<Params>::word<&Params::operation, perf::kOperationWords>("operation",
+                                                                      "Operation of a message."),
+    FigureOf<Params>::of<&Params::immediate>("immediate", "Messages have immediate data."),
+    FigureOf<Params>::of<&Params::echo>("echo", "The responder sends each message back."),
+    FigureOf<Params>::of<&Params::both>("both",
+                                        "The responder sends a message of its own for each one.")
+        .if_any(),
+    FigureOf<Params>::of<&Params::read_back>("read_back", "A READ fetches each message back."),
+    FigureOf<Params>::of<&Params::size>("bytes", "Size of a message.", Unit::bytes)
+        .from(1, kMostMessage),
+    FigureOf<Params>::of<&Params::slots>("slots", "Messages in a region.").from(1, kMostSlots),
+    FigureOf<Params>::of<&Params::depth>("depth", "Messages that may be outstanding.")
+        .from(1, kMostDepth),
+    // Of connection managers only:
+    FigureOf<Params>::of<&Params::va>("va", "Address of the client's memory."),
+    FigureOf<Params>::of<&Params::r_key>("r_key", "Key of the client's memory."),
+    FigureOf<Params>::word<&Params::rate_control, perf::kRateControlWords>(
+        "rate_control", "Control of the rate, in both directions."),
+    FigureOf<Params>::of<&Params::rate_bps>("rate_bps", "Limit, or DCQCN's first rate.",
+                                            Unit::bits_per_second),
+    FigureOf<Params>::of<&Params::selective_repeat>("selective_repeat",
+                                                    "Selective repeat instead of go-back-N."),
+    FigureOf<Params>::word<&Params::verify, kVerifyWords>("verify",
+                                                          "Messages that a receiver compares."),
+    FigureOf<Params>::of<&Params::packet_payload>(
+        "packet_payload", "Payload of a packet inside a message; 0: the path MTU.", Unit::bytes)
+        .from(0, kMostPacketPayload)};
+constexpr std::size_t kOfMessages = 9;  // the first rows
 
-template <class Data>
-PrivateData to_bytes(const Data& data) noexcept {
-  static_assert(sizeof(Data) <= std::tuple_size_v<PrivateData>);
-  PrivateData bytes{};
-  std::memcpy(bytes.data(), &data, sizeof data);
-  return bytes;
-}
+constexpr Figure kMemory[] = {
+    FigureOf<RemoteMemory>::of<&RemoteMemory::va>("va", "Address of the responder's memory."),
+    FigureOf<RemoteMemory>::of<&RemoteMemory::r_key>("r_key", "Its key.")};
 
-template <class Data>
-const Data* view_of(wire::Bytes bytes) noexcept {
-  const auto* data = wire::view<Data>(bytes);
-  return data != nullptr && data->head == Data{}.head ? data : nullptr;
-}
+constexpr Figure kStats[] = {
+    FigureOf<ServerStats>::of<&ServerStats::checked>("checked",
+                                                     "Messages whose bytes were compared."),
+    FigureOf<ServerStats>::of<&ServerStats::wrong>("wrong",
+                                                   "Messages with other bytes than were sent."),
+    FigureOf<ServerStats>::of<&ServerStats::duplicates>("duplicates", "Packets that came again."),
+    FigureOf<ServerStats>::of<&ServerStats::out_of_sequence>("out_of_sequence",
+                                                             "Packets out of sequence."),
+    FigureOf<ServerStats>::of<&ServerStats::cnps>("cnps", "Congestion notifications sent."),
+    FigureOf<ServerStats>::of<&ServerStats::dropped>(
+        "dropped", "Packets dropped as a part of their message was missing.")};
 
-bool operator==(const Head& a, const Head& b) noexcept {
-  return a.magic == b.magic && a.version == b.version && a.kind == b.kind;
-}
+static_assert(fits(kParams) && fits(kMemory) && fits(kStats));
 
 bool is_ours(Operation operation) noexcept {
   return wire::sends_data(operation) || operation == Operation::read_request ||
@@ -87,8 +86,7 @@ bool is_carried(const SessionParams& params) noexcept {
 }
 
 bool is_sound_rate(const SessionParams& params) noexcept {
-  return params.rate_control == RateControl::none ||
-         (params.rate_control <= RateControl::dcqcn && params.rate_bps > 0);
+  return params.rate_control == RateControl::none || params.rate_bps > 0;
 }
 
 }  // namespace
@@ -104,23 +102,12 @@ ServerStats& ServerStats::operator+=(const ServerStats& other) noexcept {
 }
 
 Parsed<void> check(const SessionParams& params) {
-  struct Bounded {
-    const char* name;
-    std::uint64_t value, most;
-  };
-  for (const auto& [name, value, most] :
-       {Bounded{"size", params.size, kMostMessage}, Bounded{"slots", params.slots, kMostSlots},
-        Bounded{"depth", params.depth, kMostDepth}}) {
-    if (value == 0 || value > most)
-      return std::unexpected(fmt::format("{}: expected 1 to {}, found {}", name, most, value));
-  }
   if (!is_ours(params.operation) || !is_carried(params))
     return std::unexpected("this transport has no such operation, size or echo");
   if (params.both && (params.lossy() || params.echo))
     return std::unexpected("both ways goes with RC");
-  if (params.verify > Verify::none) return std::unexpected("an unknown way to verify");
   const std::uint32_t payload = params.packet_payload;
-  if (payload != 0 && (payload < kLeastPacketPayload || payload > kMostPacketPayload))
+  if (payload != 0 && payload < kLeastPacketPayload)
     return std::unexpected(fmt::format("payload of a packet: expected {} to {} B, found {}",
                                        kLeastPacketPayload, kMostPacketPayload, payload));
   if (params.selective_repeat && payload > transport::PayloadStore::kLargest)
@@ -131,82 +118,35 @@ Parsed<void> check(const SessionParams& params) {
 }
 
 PrivateData to_private_data(const SessionParams& params) noexcept {
-  ParamsData data;
-  data.operation.set(static_cast<std::uint8_t>(params.operation));
-  data.flags.set(static_cast<std::uint8_t>(
-      (params.immediate ? kImmediate : 0) | (params.echo ? kEcho : 0) |
-      (params.read_back ? kReadBack : 0) | (params.selective_repeat ? kSelective : 0) |
-      (params.both ? kBoth : 0) | static_cast<unsigned>(params.verify) << kVerifyShift));
-  data.size.set(params.size);
-  data.slots.set(params.slots);
-  data.depth.set(params.depth);
-  data.va.set(params.va);
-  data.r_key.set(params.r_key);
-  data.rate_control.set(static_cast<std::uint8_t>(params.rate_control));
-  data.transport.set(static_cast<std::uint8_t>(params.transport));
-  data.packet_payload.set(params.packet_payload);
-  data.rate_bps.set(params.rate_bps);
-  return to_bytes(data);
+  return pack(PrivateKind::params, kParams, &params);
 }
 
 PrivateData to_private_data(const RemoteMemory& remote) noexcept {
-  MemoryData data;
-  data.va.set(remote.va);
-  data.r_key.set(remote.r_key);
-  return to_bytes(data);
+  return pack(PrivateKind::memory, kMemory, &remote);
 }
 
 PrivateData to_private_data(const ServerStats& stats) noexcept {
-  StatsData data;
-  data.checked.set(stats.checked);
-  data.wrong.set(stats.wrong);
-  data.duplicates.set(stats.duplicates);
-  data.out_of_sequence.set(stats.out_of_sequence);
-  data.cnps.set(stats.cnps);
-  data.dropped.set(stats.dropped);
-  return to_bytes(data);
+  return pack(PrivateKind::stats, kStats, &stats);
 }
 
 Parsed<SessionParams> read_session_params(wire::Bytes bytes) {
-  const auto* data = view_of<ParamsData>(bytes);
-  if (data == nullptr)
-    return std::unexpected("only roce-gen perf of the same version is served here");
-  const SessionParams params{
-      .transport = static_cast<Transport>(data->transport.get()),
-      .operation = static_cast<Operation>(data->operation.get()),
-      .immediate = (data->flags.get() & kImmediate) != 0,
-      .echo = (data->flags.get() & kEcho) != 0,
-      .both = (data->flags.get() & kBoth) != 0,
-      .read_back = (data->flags.get() & kReadBack) != 0,
-      .size = data->size.get(),
-      .slots = data->slots.get(),
-      .depth = data->depth.get(),
-      .va = data->va.get(),
-      .r_key = data->r_key.get(),
-      .rate_control = static_cast<RateControl>(data->rate_control.get()),
-      .rate_bps = data->rate_bps.get(),
-      .selective_repeat = (data->flags.get() & kSelective) != 0,
-      .verify = static_cast<Verify>(data->flags.get() >> kVerifyShift & kVerifyMask),
-      .packet_payload = data->packet_payload.get()};
-  if (auto checked = check(params); !checked) return std::unexpected(checked.error());
+  SessionParams params;
+  if (const auto read = unpack(bytes, PrivateKind::params, kParams, &params); !read)
+    return std::unexpected(read.error());
+  if (const auto checked = check(params); !checked) return std::unexpected(checked.error());
   return params;
 }
 
-std::optional<RemoteMemory> read_remote_memory(wire::Bytes bytes) noexcept {
-  const auto* data = view_of<MemoryData>(bytes);
-  if (data == nullptr) return std::nullopt;
-  return RemoteMemory{.va = data->va.get(), .r_key = data->r_key.get()};
+std::optional<RemoteMemory> read_remote_memory(wire::Bytes bytes) {
+  RemoteMemory remote;
+  if (!unpack(bytes, PrivateKind::memory, kMemory, &remote)) return std::nullopt;
+  return remote;
 }
 
-std::optional<ServerStats> read_server_stats(wire::Bytes bytes) noexcept {
-  const auto* data = view_of<StatsData>(bytes);
-  if (data == nullptr) return std::nullopt;
-  return ServerStats{.checked = data->checked.get(),
-                     .wrong = data->wrong.get(),
-                     .duplicates = data->duplicates.get(),
-                     .out_of_sequence = data->out_of_sequence.get(),
-                     .cnps = data->cnps.get(),
-                     .dropped = data->dropped.get()};
+std::optional<ServerStats> read_server_stats(wire::Bytes bytes) {
+  ServerStats stats;
+  if (!unpack(bytes, PrivateKind::stats, kStats, &stats)) return std::nullopt;
+  return stats;
 }
 
 std::uint32_t MemoryLayout::kept_packets(const SessionParams& params, std::uint32_t mtu) noexcept {
@@ -224,17 +164,24 @@ std::uint64_t MemoryLayout::cost(const SessionParams& params, std::uint32_t mtu)
          kept_packets(params, mtu) * kKeptPacketCost + (params.lossy() ? kOrder : 0);
 }
 
+const FigureTable& SessionParams::figures() {
+  static constexpr FigureTable kTable{"Parameters of a connection.", kParams};
+  return kTable;
+}
+
+const FigureTable& SessionParams::of_messages() {
+  static constexpr FigureTable kTable{"Messages of a connection.",
+                                      std::span<const Figure>(kParams).first(kOfMessages)};
+  return kTable;
+}
+
+const FigureTable& RemoteMemory::figures() {
+  static constexpr FigureTable kTable{"Memory of a responder.", kMemory};
+  return kTable;
+}
+
 const FigureTable& ServerStats::figures() {
-  using Row = FigureOf<ServerStats>;
-  static constexpr Figure kRows[] = {
-      Row::of<&ServerStats::checked>("checked", "Messages whose bytes were compared."),
-      Row::of<&ServerStats::wrong>("wrong", "Messages with other bytes than were sent."),
-      Row::of<&ServerStats::duplicates>("duplicates", "Packets that came again."),
-      Row::of<&ServerStats::out_of_sequence>("out_of_sequence", "Packets out of sequence."),
-      Row::of<&ServerStats::cnps>("cnps", "Congestion notifications sent."),
-      Row::of<&ServerStats::dropped>("dropped",
-                                     "Packets dropped as a part of their message was missing.")};
-  static constexpr FigureTable kTable{"What a responder counted.", kRows};
+  static constexpr FigureTable kTable{"What a responder counted.", kStats};
   return kTable;
 }
 

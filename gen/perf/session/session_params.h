@@ -4,20 +4,18 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 #include "core/figure.h"
 #include "core/quantity.h"
+#include "gen/perf/session/private_data.h"
 #include "transport/qp_config.h"
 #include "transport/work.h"
 #include "wire/opcode.h"
 #include "wire/view.h"
 
 namespace lw::gen {
-
-// The private data that perf and respond exchange in connection management messages: in network
-// byte order, after a magic number and a version, which must match.
 
 /// Which messages a receiver compares with what was sent. The ICRC of each packet is always
 /// checked.
@@ -39,7 +37,8 @@ constexpr std::uint64_t verified_of(Verify verify, std::uint64_t messages) noexc
 }
 
 /// Names of the ways, indexed by their values.
-inline const std::array<std::string, 3> kVerifyNames = {"all", "sampled", "none"};
+inline constexpr std::array<std::pair<std::string_view, Verify>, 3> kVerifyWords = {
+    {{"all", Verify::all}, {"sampled", Verify::sampled}, {"none", Verify::none}}};
 
 /// Parameters of a connection, chosen by the client.
 struct SessionParams {
@@ -77,6 +76,10 @@ struct SessionParams {
   /// Returns true if messages may be lost. Then each message has a number and at least eight bytes.
   [[nodiscard]] bool lossy() const noexcept { return transport != wire::Transport::rc; }
   friend bool operator==(const SessionParams&, const SessionParams&) = default;
+  /// All but `computed`: what connection managers exchange.
+  static const FigureTable& figures();
+  /// Which messages, and how many at once: what the hand-over of devices has of them.
+  static const FigureTable& of_messages();
 };
 
 /// The responder's memory, in its ConnectReply.
@@ -84,6 +87,7 @@ struct RemoteMemory {
   std::uint64_t va = 0;  // address for the client's WRITEs, atomics or READs
   std::uint32_t r_key = 0;
   friend bool operator==(const RemoteMemory&, const RemoteMemory&) = default;
+  static const FigureTable& figures();
 };
 
 /// The responder's counters, in its DisconnectReply.
@@ -99,20 +103,16 @@ struct ServerStats {
   friend bool operator==(const ServerStats&, const ServerStats&) = default;
 };
 
-/// Size of a ConnectRequest's private data after the addresses (RDMA IP CM service, IBTA annex
-/// A11). Other messages have at least this size.
-using PrivateData = std::array<std::byte, 56>;
-
 PrivateData to_private_data(const SessionParams& params) noexcept;
 PrivateData to_private_data(const RemoteMemory& remote) noexcept;
 PrivateData to_private_data(const ServerStats& stats) noexcept;
-/// Checks parameters of either side. Errors: size, slots or depth is 0 or beyond its limit
-/// (gen/limits.h); perf or the transport doesn't have the operation; a rate control has no rate.
+/// Checks what the bounds of single parameters don't say, of either side. Errors: perf or the
+/// transport doesn't have the operation; a rate control has no rate.
 [[nodiscard]] Parsed<void> check(const SessionParams& params);
-/// Errors: those of check(); other data, or data of another version.
+/// Errors: those of check() and of unpack().
 Parsed<SessionParams> read_session_params(wire::Bytes data);
-std::optional<RemoteMemory> read_remote_memory(wire::Bytes data) noexcept;
-std::optional<ServerStats> read_server_stats(wire::Bytes data) noexcept;
+std::optional<RemoteMemory> read_remote_memory(wire::Bytes data);
+std::optional<ServerStats> read_server_stats(wire::Bytes data);
 
 /// Layout of a connection's memory on either side: first the inbox, for the peer's messages and for
 /// data read, then the outbox, for messages to send and for the peer's READs. Message i has slot

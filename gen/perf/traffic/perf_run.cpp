@@ -326,7 +326,7 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
                       .latency = std::move(result.latency),
                       .wrong = result.wrong + result.peer.wrong};
   outcome.port = {options.port,     peer.name(),
-                  result.transport, kVerifyNames[static_cast<std::size_t>(peer.verify)],
+                  result.transport, peer.verify,
                   result.wrong,     port.bad_icrc,
                   port.not_sent,    {}};
   outcome.intervals = result.intervals;

@@ -40,11 +40,11 @@ offset = 0
 bytes = 40
 '''
 
-HELLO = {'schema': 'longwire-handover', 'version': 1, 'kind': 'hello', 'token': TOKEN,
+HELLO = {'schema': 'longwire-handover', 'version': 2, 'kind': 'hello', 'token': TOKEN,
          'transport': 'rc', 'operation': 'write', 'immediate': False, 'echo': False,
          'read_back': False, 'bytes': 4096, 'slots': 4, 'depth': 4, 'count': 0, 'checked': True,
          'signatures': False, 'payload_crcs': [], 'mtu': 1024, 'timeout': 18, 'retries': 6,
-         'rnr_retries': 7, 'gid': '::ffff:192.168.77.2',
+         'rnr_retries': 7, 'hop_limit': 64, 'p_key': 0xffff, 'gid': '::ffff:192.168.77.2',
          'qps': [{'qpn': 0x77, 'psn': 1, 'va': 0, 'r_key': 0}]}
 EXTREMES = (0, -1, 1 << 31, 1 << 32, 1 << 63, 1 << 64, 1e308, '', 'x' * 1000, [], {}, None,
             HELLO['qps'] * 600)

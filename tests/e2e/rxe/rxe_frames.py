@@ -45,11 +45,11 @@ class Session:
     """QPs of roce-endpoint that are ready to receive, while the connection is open."""
 
     def __init__(self, address, gid, options, qps):
-        hello = {'schema': 'longwire-handover', 'version': 1, 'kind': 'hello', 'token': TOKEN,
+        hello = {'schema': 'longwire-handover', 'version': 2, 'kind': 'hello', 'token': TOKEN,
                  'transport': 'rc', 'operation': 'write', 'immediate': False, 'bytes': 4096,
                  'echo': False, 'read_back': False, 'slots': 8, 'depth': 8, 'count': 0,
                  'checked': False, 'signatures': False, 'payload_crcs': [], 'mtu': MTU, 'timeout': 14, 'retries': 6,
-                 'rnr_retries': 6,
+                 'rnr_retries': 6, 'hop_limit': 64, 'p_key': 0xffff,
                  'gid': gid if ':' in gid else f'::ffff:{gid}',
                  'qps': [{'qpn': 100 + i, 'psn': 1000 * i, 'va': 0, 'r_key': 0}
                          for i in range(qps)]} | options

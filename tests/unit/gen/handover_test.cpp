@@ -155,7 +155,7 @@ TEST(HandoverLines, have_fields_in_their_range) {
            Case{"echo", "yes", "\"echo\": expected true or false, found \"yes\""},
            Case{"payload_crcs", {1}, "\"payload_crcs\": expected none or 2, found 1"},
            Case{"signatures", true, "messages with signatures are not \"checked\""},
-           Case{"version", 2, "this side speaks version 1, the other side 2"},
+           Case{"version", 1, "this side speaks version 2, the other side 1"},
            Case{"schema", "else", "expected the schema \"longwire-handover\", found \"else\""},
            Case{"kind", "offer", "expected \"kind\":\"hello\", found \"offer\""},
            Case{"transport", "ud", "is not possible with ud"},

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/figure.h"
+#include "core/setting.h"
 #include "report/figures/json.h"
 #include "report/figures/metrics.h"
+#include "report/figures/read_json.h"
 #include "report/figures/schema.h"
 
 namespace lw::report {
@@ -177,6 +180,133 @@ TEST(Figures, ARenamedOneHasBothNames) {
             R"({"description":"The value of connection under its name of release 0.1; )"
             R"(the next release lacks it.","type":"integer","minimum":0,"deprecated":true})");
   EXPECT_EQ(schema["required"].dump(), R"(["schema","version","connection","qp"])");
+}
+
+constexpr std::string_view kKinds[] = {"first", "second"};
+constexpr std::array<std::pair<std::string_view, int>, 2> kSpeeds = {{{"slow", 10}, {"fast", 40}}};
+
+std::string text_of_hex(std::uint16_t number) { return fmt::format("{:#x}", number); }
+Parsed<std::uint16_t> read_hex(std::string_view text) {
+  const auto number = read_whole(text, 0, 0xffff);
+  if (!number) return std::unexpected(number.error());
+  return static_cast<std::uint16_t>(*number);
+}
+
+/// A member of each type that JSON sets.
+struct Settings {
+  bool checked = false;
+  std::uint8_t timeout = 18;
+  std::int32_t least = 0;
+  std::chrono::nanoseconds longest{};
+  double rate = 0;
+  std::string name;
+  Kind kind = Kind::first;
+  int speed = 10;
+  std::uint16_t port = 0;
+  std::optional<std::uint64_t> count = {}, most = {};
+  Part part;
+  std::vector<Part> parts;
+  std::vector<std::array<std::int64_t, 2>> buckets;
+  std::vector<std::pair<std::string, std::uint64_t>> by_rule;
+  std::uint64_t rare = 0;
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<Settings>;
+    static constexpr Figure kRows[] = {
+        Row::of<&Settings::checked>("checked", "Checked."),
+        Row::of<&Settings::timeout>("timeout", "Timeout.").from(0, 31),
+        Row::of<&Settings::least>("least", "Least."),
+        Row::of<&Settings::longest>("longest_ns", "Longest.", Unit::ns),
+        Row::of<&Settings::rate>("rate", "Rate.").from(0, 1e9),
+        Row::of<&Settings::name>("name", "Name."),
+        Row::of<&Settings::kind>("kind", "Kind.").set_to(kKinds),
+        Row::word<&Settings::speed, kSpeeds>("speed", "Speed."),
+        Row::text<&Settings::port, text_of_hex, read_hex>("port", "Port."),
+        Row::of<&Settings::count>("count", "Number of all."),
+        Row::of<&Settings::most>("most", "Most.").or_null(),
+        Row::rows_of<&Settings::part>(),
+        Row::of<&Settings::parts>("parts", "Parts.").from(1, 3),
+        Row::of<&Settings::buckets>("buckets", "From, to."),
+        Row::of<&Settings::by_rule>("by_rule", "By rule."),
+        Row::of<&Settings::rare>("rare", "Seldom.").if_any(),
+        Row::of<[](const Settings& setup) { return setup.parts.size(); }>("number", "Of parts.")};
+    static constexpr FigureTable kTable{"Settings.", kRows};
+    return kTable;
+  }
+};
+
+Settings example_settings() {
+  Settings setup{.checked = true,
+                 .timeout = 31,
+                 .least = -5,
+                 .longest = std::chrono::nanoseconds(7),
+                 .rate = 0.5,
+                 .name = "\"x\"",
+                 .kind = Kind::second,
+                 .speed = 40,
+                 .port = 0x12b7,
+                 .count = 0,
+                 .part = {8, 9},
+                 .parts = {{1, 100}, {2, ~std::uint64_t{0}}},
+                 .buckets = {{-1, 2}, {3, 4}},
+                 .by_rule = {{"x", 3}, {"y", 4}}};
+  return setup;
+}
+
+TEST(ReadJson, ReadsWhatJsonOfWrote) {
+  const Json json = json_of(example_settings());
+  Settings read;
+  ASSERT_EQ(read_json(json, read), Parsed<void>());
+  EXPECT_EQ(json_of(read), json);
+  EXPECT_EQ(read.port, 0x12b7);
+  EXPECT_EQ(read.speed, 40);
+}
+
+TEST(ReadJson, NamesTheRowAndWhatItExpects) {
+  const Json good = json_of(example_settings());
+  struct Case {
+    const char* key;
+    Json value;
+    const char* reason;
+  };
+  for (const Case& wrong : {
+           Case{"checked", 1, "\"checked\": expected true or false, found 1"},
+           Case{"timeout", 32, "\"timeout\": expected a whole number from 0 to 31, found 32"},
+           Case{"timeout", -1, "found -1"},
+           Case{"timeout", 1.5, "found 1.5"},
+           Case{"least", 1e300, "\"least\": expected a whole number"},
+           Case{"least", std::int64_t{1} << 40, "\"least\": expected a whole number"},
+           Case{"longest_ns", ~std::uint64_t{0}, "expected a whole number"},
+           Case{"rate", 2e9, "\"rate\": expected a number from 0 to 1000000000"},
+           Case{"name", nullptr, "\"name\": expected a string, found null"},
+           Case{"kind", "third", "\"kind\": expected one of first, second, found \"third\""},
+           Case{"speed", 40, "\"speed\": expected a string, found 40"},
+           Case{"port", "0x10000", "\"port\": expected a whole number from 0 to 65535"},
+           Case{"frames", -1, "\"frames\": expected a whole number"},
+           Case{"parts", Json::array(), "\"parts\": expected a list of 1 to 3, found 0"},
+           Case{"parts", 7, "\"parts\": expected a list of 1 to 3, found 7"},
+           Case{"parts", {{{"frames", 1}}}, "parts: expected a field \"bytes\""},
+           Case{"buckets", {{1, 2, 3}}, "\"buckets\": expected a list of 2, found 3"},
+           Case{"by_rule", {{"a\nb", 1}}, "\"by_rule\": expected plain names"},
+       }) {
+    Json json = good;
+    json[wrong.key] = wrong.value;
+    Settings setup;
+    const auto read = read_json(json, setup);
+    ASSERT_FALSE(read) << wrong.key << json;
+    EXPECT_THAT(read.error(), HasSubstr(wrong.reason));
+  }
+}
+
+TEST(ReadJson, LacksOnlyWhatAnOutputMayLeaveOut) {
+  const Json good = json_of(example_settings());
+  for (const auto& [key, value] : good.items()) {
+    Json json = good;
+    json.erase(key);
+    Settings setup;
+    const bool may_lack = key == "count" || key == "rare" || key == "number";
+    EXPECT_EQ(read_json(json, setup).has_value(), may_lack) << key;
+  }
 }
 
 TEST(Figures, MetricsHaveUnitsAndLabels) {
