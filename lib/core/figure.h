@@ -400,7 +400,7 @@ inline constexpr bool kMayLack = Optional<T> && !Text<T> && !List<T>;
 
 /// Returns the name of a value among pairs of name and value; empty if it has none.
 template <class Words, class T>
-constexpr std::string_view name_in(const Words& words, const T& value) noexcept {
+constexpr std::string_view name_among(const Words& words, const T& value) noexcept {
   for (const auto& [name, named] : words)
     if (named == value) return name;
   return {};
@@ -445,7 +445,7 @@ struct FigureOf {
     row.type = &figure_detail::kType<std::string_view>;
     row.is_empty = [](const void*) { return false; };
     row.read = [](const void* object, FigureSink& sink) {
-      sink.value(name_in(words, std::invoke(accessor, *static_cast<const Object*>(object))));
+      sink.value(name_among(words, std::invoke(accessor, *static_cast<const Object*>(object))));
     };
     row.write = [](void* object, FigureSource& source) {
       std::invoke(accessor, *static_cast<Object*>(object)) = words[source.choice()].second;

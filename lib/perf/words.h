@@ -33,7 +33,7 @@ inline constexpr Words<transport::RateControl, 3> kRateControlWords = {
 
 /// The word of --op: "compare-swap".
 constexpr std::string_view operation_word(wire::Operation operation) noexcept {
-  return name_in(kOperationWords, operation);
+  return name_among(kOperationWords, operation);
 }
 
 }  // namespace lw::perf

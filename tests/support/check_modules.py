@@ -90,7 +90,7 @@ TOP_LEVEL = {
 MOST_TYPES_ON_THE_WAY = {'roce-gen': 50, 'roce-impair': 60, 'roce-dissect': 30}
 # Types that the files on the way and all that they include define. A number grows only with a reason
 # in its commit.
-MOST_TYPES_INCLUDED = {'roce-gen': 299, 'roce-impair': 398, 'roce-dissect': 188}
+MOST_TYPES_INCLUDED = {'roce-gen': 300, 'roce-impair': 399, 'roce-dissect': 189}
 TYPE = re.compile(r'^ *(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?\w+(?: final)?(?: : .*)? *\{',
                   re.M)
 FILE_TYPE = re.compile(r'^(?:class|struct|enum(?: class)?) (?:alignas\(.*\) )?(\w+)(?: final)?(?: : .*)? *\{',

@@ -123,7 +123,7 @@ std::string fault_of(const Hello& hello) {
   return fmt::format("{} of {} bytes{} is not possible with {}",
                      perf::operation_word(params.operation), params.size,
                      params.echo ? " with an echo" : "",
-                     name_in(perf::kTransportWords, params.transport));
+                     name_among(perf::kTransportWords, params.transport));
 }
 
 std::string fault_of(const Offer& offer) {
@@ -158,8 +158,8 @@ Result<void> check_encapsulation(const Offer& offer, bool rocev1) {
   return fail(
       fmt::format("the device's GID {} is of {}, and this side sends {}: give another --gid "
                   "there; roce-gen perf and telemetry have --encapsulation",
-                  wire::to_string(offer.gid), name_in(kEncapsulations, offer.rocev1),
-                  name_in(kEncapsulations, rocev1)),
+                  wire::to_string(offer.gid), name_among(kEncapsulations, offer.rocev1),
+                  name_among(kEncapsulations, rocev1)),
       ExitCode::environment);
 }
 
