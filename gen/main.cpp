@@ -47,7 +47,7 @@ roce-gen receive --port memif:/tmp/lw.sock --pcap arrived.pcap --until-idle 2)",
           R"(Exit codes: 0 done, 1 frames were not sent or a limit did not hold, 2 bad usage or profile,
 3 the environment lacks something (a port, permission, memory).)",
       .commands = {run_command(), receive_command(), replay_command(), search_command(),
-                   perf_command(), sim_command(), respond_command(), telemetry_command(),
+                   perf_command(), sim_command(), respond_command(), otg_command(), telemetry_command(),
                    plan_command(), experiment_command(), check_command(),
                    lw::app::profiles_command(
                        "roce-gen",

@@ -9,6 +9,7 @@ app::Command check_command();
 app::Command doctor_command();
 app::Command experiment_command();
 app::Command opcodes_command();
+app::Command otg_command();
 app::Command perf_command();
 app::Command plan_command();
 app::Command receive_command();

@@ -16,6 +16,9 @@ inline constexpr JsonOutput kOpcodeOutput{
 const FigureTable& finding_figures();
 inline constexpr JsonOutput kFindingOutput{
     .name = "finding", .title = "roce-gen doctor --json", .figures = &finding_figures};
+const FigureTable& otg_fields_figures();
+inline constexpr JsonOutput kOtgFieldsOutput{
+    .name = "otg_field", .title = "roce-gen otg --fields --json", .figures = &otg_fields_figures};
 const FigureTable& telemetry_figures();
 inline constexpr JsonOutput kTelemetryOutput{.name = "telemetry",
                                              .title = "roce-gen telemetry --json",

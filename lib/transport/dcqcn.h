@@ -92,6 +92,7 @@ class Pacing {
  public:
   explicit Pacing(const QpConfig& config) noexcept
       : control_(config.rate_control),
+        below_link_(config.below_link_rate),
         fixed_bps_(config.rate_bps),
         reaction_(config.dcqcn, std::max(config.rate_bps, 1.0)) {}
 
@@ -136,10 +137,11 @@ class Pacing {
  private:
   [[nodiscard]] bool limits() const noexcept {
     if (control_ == RateControl::none) return false;
-    return control_ == RateControl::fixed || reaction_.limiting();
+    return control_ == RateControl::fixed || below_link_ || reaction_.limiting();
   }
 
   RateControl control_;
+  bool below_link_;
   double fixed_bps_;
   ReactionPoint reaction_;
   Instant last_;

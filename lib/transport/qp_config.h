@@ -61,6 +61,8 @@ struct QpConfig {
   // Congestion.
   RateControl rate_control = RateControl::none;
   double rate_bps = 0;  // fixed: the limit; dcqcn: the link rate. Counts bytes on the wire
+  /// dcqcn: rate_bps is less than the link's, so packets are paced before the first CNP, too.
+  bool below_link_rate = false;
   /// Marked packets make CNPs also without DCQCN: NICs have a notification point of their own.
   bool notifies = false;
   DcqcnConfig dcqcn;

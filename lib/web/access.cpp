@@ -21,15 +21,15 @@ std::string name_of_machine() {
 
 }  // namespace
 
-Result<Address> Address::of_page(const std::string& text) {
+Result<Address> Address::of_page(const std::string& text, std::string_view option) {
   const bool is_port = text.find(':') == std::string::npos;
   const auto parts = net::split_address(is_port ? "127.0.0.1:" + text : text);
   const auto host = parts ? net::parse_host(parts->host) : std::nullopt;
   if (!host || !parts->port)
     return fail(
-        fmt::format("--web: expected [ADDRESS:]PORT in numbers, \"9092\", "
+        fmt::format("{}: expected [ADDRESS:]PORT in numbers, \"9092\", "
                     "\"192.0.2.1:9092\" or \"[::1]:9092\", found \"{}\"",
-                    text));
+                    option, text));
   return Address{.address = parts->host, .port = *parts->port, .host = *host};
 }
 
@@ -62,15 +62,22 @@ bool Access::is_our_host(std::string_view text) const {
 
 std::optional<Access::Refusal> Access::refuse(Guard guard, const Headers& headers) const {
   // A browser sends Host always: only it can be sent here by the DNS of another page.
-  if (guard == Guard::scraper && headers.host.empty()) return std::nullopt;
-  if (!is_our_host(headers.host))
+  const bool by_program = guard == Guard::scraper || guard == Guard::program;
+  const bool host_is_right = (by_program && headers.host.empty()) || is_our_host(headers.host);
+  if (!host_is_right)
     return Refusal{403,
                    fmt::format("Host: expected {}, the address that is served", address_.text())};
   if (guard == Guard::scraper || guard == Guard::page) return std::nullopt;
+  if (guard == Guard::program && !headers.origin.empty())
+    return Refusal{403, "Origin: expected none, as a page in a browser may not ask here"};
+  if (guard == Guard::program && token_.empty()) return std::nullopt;
   constexpr std::string_view kScheme = "Bearer ";
   const std::string_view given = headers.authorization;
   if (!given.starts_with(kScheme) || !same_token(token_, given.substr(kScheme.size())))
-    return Refusal{401, "wrong token: open the address that the program printed at its start"};
+    return Refusal{401,
+                   guard == Guard::program
+                       ? "wrong token: expected Authorization: Bearer TOKEN"
+                       : "wrong token: open the address that the program printed at its start"};
   if (!headers.origin.empty() && headers.origin != "http://" + headers.host)
     return Refusal{403, "Origin: expected that of the page itself"};
   if (guard == Guard::change && headers.origin.empty())

@@ -22,7 +22,8 @@ struct Address {
 
   /// Reads the address of a page: "9092" at 127.0.0.1, "192.0.2.1:9092", "[::1]:9092". Error:
   /// another form.
-  static Result<Address> of_page(const std::string& text);
+  /// `option`: for the message of an error.
+  static Result<Address> of_page(const std::string& text, std::string_view option = "--web");
   /// Reads the address of metrics: "127.0.0.1:9091", "[::1]:9091", "box.example:9091". The
   /// machine's own name is one of its `names`. Errors: another form (usage); an unknown name
   /// (environment).
@@ -37,6 +38,7 @@ enum class Guard : std::uint8_t {
   page,     // Host is ours: the page itself, which has no data in it
   token,    // and the token is there, Origin is the page's or absent: what shows the run
   change,   // and Origin is there: what may change the run
+  program,  // programs only: Host is ours or absent, Origin is absent; the token, if there is one
 };
 
 /// Who may use a server: requests with the token, sent to an address of ours (a name that an

@@ -15,8 +15,6 @@
 namespace lw::web {
 namespace {
 
-using net::kMostBody;
-
 constexpr const char* kJson = "application/json";
 constexpr std::string_view kLineEnd = "\r\n", kHeadEnd = "\r\n\r\n";
 
@@ -147,23 +145,32 @@ Access::Headers headers_of(const httplib::Request& request) {
 
 /// Returns nothing for a body that httplib reads within our bounds: of a stated length, JSON, not
 /// packed.
-std::optional<Access::Refusal> refuse_body(const httplib::Request& request) {
+std::optional<Access::Refusal> refuse_body(const httplib::Request& request, std::size_t most) {
   const std::string length = request.get_header_value("Content-Length");
   if (request.has_header("Transfer-Encoding") || request.has_header("Content-Encoding") ||
       length.empty())
     return Access::Refusal{411, "expected a body with a Content-Length, as it is"};
   const auto bytes = body_length(fmt::format("\r\nContent-Length: {}", length));
   if (!bytes) return Access::Refusal{400, "Content-Length: expected a number"};
-  if (*bytes > kMostBody)
+  if (*bytes > most)
     return Access::Refusal{
-        413, fmt::format("expected a body of at most {} bytes, found {}", kMostBody, *bytes)};
+        413, fmt::format("expected a body of at most {} bytes, found {}", most, *bytes)};
   if (request.get_header_value("Content-Type") != "application/json")
     return Access::Refusal{415, "expected Content-Type: application/json"};
   return std::nullopt;
 }
 
-std::string refusal_json(const std::string& reason) {
+std::string refusal_json(const Policy& policy, int status, const std::string& reason) {
+  if (policy.refusal) return policy.refusal(status, reason);
   return report::json_line(report::Json{{"ok", false}, {"error", reason}});
+}
+
+constexpr const char* method_of(Route::Kind kind) noexcept {
+  return kind == Route::Kind::post ? "POST" : kind == Route::Kind::patch ? "PATCH" : "GET";
+}
+
+bool has_body(Route::Kind kind) noexcept {
+  return kind == Route::Kind::post || kind == Route::Kind::patch;
 }
 
 }  // namespace
@@ -171,8 +178,8 @@ std::string refusal_json(const std::string& reason) {
 /// httplib's router, which gets texts instead of sockets.
 class Http::Router : private httplib::Server {
  public:
-  Router(Access access, std::vector<Route> routes)
-      : access_(std::move(access)), routes_(std::move(routes)) {
+  Router(Access access, std::vector<Route> routes, const Policy& policy)
+      : policy_(policy), access_(std::move(access)), routes_(std::move(routes)) {
     set_policies();
     for (const Route& route : routes_) add(route);
   }
@@ -193,13 +200,15 @@ class Http::Router : private httplib::Server {
   void add(const Route& route);
   [[nodiscard]] std::optional<Access::Refusal> refusal_of(const httplib::Request& request) const;
   [[nodiscard]] std::string paths() const;
+  [[nodiscard]] Access::Refusal refusal_of_method(const std::string& path) const;
 
+  const Policy& policy_;
   Access access_;
   std::vector<Route> routes_;
 };
 
 void Http::Router::set_policies() {
-  set_payload_max_length(kMostBody);
+  set_payload_max_length(policy_.most_body);
   // A page's own policy is in it; a header can't be left out where it is framed.
   set_default_headers({{"Content-Security-Policy", "frame-ancestors 'none'"},
                        {"X-Content-Type-Options", "nosniff"},
@@ -212,13 +221,15 @@ void Http::Router::set_policies() {
     const auto refusal = refusal_of(request);
     if (!refusal) return HandlerResponse::Unhandled;
     response.status = refusal->status;
-    response.set_content(refusal_json(refusal->reason), kJson);
+    response.set_content(refusal_json(policy_, refusal->status, refusal->reason), kJson);
     return HandlerResponse::Handled;
   });
   set_exception_handler(
-      [](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
+      [this](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
         response.status = 503;
-        response.set_content(refusal_json("the program has too little memory to answer"), kJson);
+        response.set_content(
+            refusal_json(policy_, response.status, "the program has too little memory to answer"),
+            kJson);
       });
 }
 
@@ -230,44 +241,61 @@ void Http::Router::add(const Route& route) {
         sink.done();
         return true;
       });
+    if (route.reply) {
+      const HttpReply reply = route.reply(request.body, request.remote_addr);
+      response.status = reply.status;
+      return response.set_content(*reply.text, reply.type);
+    }
     if (!route.answer) return void(response.status = 204);
     const SharedText text = route.answer(request.body, request.remote_addr);
     response.set_content(*text, route.type);
   };
   if (route.kind == Route::Kind::post) {
     Post(route.path, answer);
+  } else if (route.kind == Route::Kind::patch) {
+    Patch(route.path, answer);
   } else {
     Get(route.path, answer);
   }
 }
 
 std::optional<Access::Refusal> Http::Router::refusal_of(const httplib::Request& request) const {
-  const auto route = std::ranges::find(routes_, request.path, &Route::path);
-  if (route == routes_.end()) return Access::Refusal{404, "expected " + paths()};
-  const bool posts = route->kind == Route::Kind::post;
-  if (request.method != (posts ? "POST" : "GET"))
-    return Access::Refusal{405, posts ? "expected POST" : "expected GET"};
+  if (std::ranges::find(routes_, request.path, &Route::path) == routes_.end())
+    return Access::Refusal{404, "expected " + paths()};
+  const auto route = std::ranges::find_if(routes_, [&](const Route& each) {
+    return each.path == request.path && request.method == method_of(each.kind);
+  });
+  if (route == routes_.end()) return refusal_of_method(request.path);
   if (auto refusal = access_.refuse(route->guard, headers_of(request))) return refusal;
-  return posts ? refuse_body(request) : std::nullopt;
+  return has_body(route->kind) ? refuse_body(request, policy_.most_body) : std::nullopt;
+}
+
+Access::Refusal Http::Router::refusal_of_method(const std::string& path) const {
+  std::vector<std::string_view> methods;
+  for (const Route& route : routes_)
+    if (route.path == path) methods.push_back(method_of(route.kind));
+  return {405, fmt::format("expected {}", fmt::join(methods, " or "))};
 }
 
 std::string Http::Router::paths() const {
   std::vector<std::string_view> paths;
-  for (const Route& route : routes_) paths.push_back(route.path);
+  for (const Route& route : routes_)
+    if (std::ranges::find(paths, route.path) == paths.end()) paths.push_back(route.path);
   return fmt::format("{}", fmt::join(paths, ", "));
 }
 
-Http::Http(Access access, std::vector<Route> routes)
-    : router_(std::make_unique<Router>(std::move(access), std::move(routes))) {}
+Http::Http(Access access, std::vector<Route> routes, Policy policy)
+    : policy_(std::move(policy)),
+      router_(std::make_unique<Router>(std::move(access), std::move(routes), policy_)) {}
 
 Http::~Http() = default;
 
-std::optional<std::size_t> Http::length(std::string_view received) {
+std::optional<std::size_t> Http::length(std::string_view received) const {
   const auto end = received.find(kHeadEnd);
   if (end == std::string_view::npos) return std::nullopt;
   const std::size_t head = end + kHeadEnd.size();
   const std::size_t body = body_length(received.substr(0, end)).value_or(0);
-  if (body > kMostBody) return head;
+  if (body > policy_.most_body) return head;
   return received.size() < head + body ? std::nullopt : std::optional(head + body);
 }
 
@@ -291,8 +319,10 @@ net::Protocol::Answer Http::answer(std::string_view request, const std::string& 
 
 SharedText Http::event() const { return router_->events()->answer({}, {}); }
 
-std::string Http::refusal(std::string_view status, const std::string& reason) {
-  const std::string body = refusal_json(reason);
+std::string Http::refusal(std::string_view status, const std::string& reason) const {
+  int code = 0;
+  std::from_chars(status.data(), status.data() + status.size(), code);
+  const std::string body = refusal_json(policy_, code, reason);
   return fmt::format(
       "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{}",
       status, kJson, body.size(), body);

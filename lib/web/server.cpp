@@ -9,15 +9,16 @@ namespace lw::web {
 namespace {
 
 net::Protocol protocol_of(const Http& http, std::size_t threads) {
+  const std::size_t longest = http.policy().most_body + net::kMostHttpRequest - net::kMostBody;
   return {
-      .longest = net::kMostHttpRequest,
-      .length = Http::length,
+      .longest = longest,
+      .length = [&http](std::string_view received) { return http.length(received); },
       .answer = [&http](std::string_view request,
                         const std::string& peer) { return http.answer(request, peer); },
-      .too_long = shared(Http::refusal(
-          "431 Request Header Fields Too Large",
-          fmt::format("expected a request of at most {} bytes", net::kMostHttpRequest))),
-      .too_many_streams = shared(Http::refusal(
+      .too_long =
+          shared(http.refusal("431 Request Header Fields Too Large",
+                              fmt::format("expected a request of at most {} bytes", longest))),
+      .too_many_streams = shared(http.refusal(
           "503 Service Unavailable", fmt::format("{} pages are open already", net::kMostStreams))),
       .event = [&http] { return http.event(); },
       .threads = threads};
@@ -47,8 +48,9 @@ std::vector<Route> routes_of(Content content) {
   return routes;
 }
 
-Server::Server(Site site, std::vector<Route> routes, std::size_t threads)
-    : http_(Access(std::move(site.address), std::move(site.token)), std::move(routes)),
+Server::Server(Site site, std::vector<Route> routes, std::size_t threads, Policy policy)
+    : http_(Access(std::move(site.address), std::move(site.token)), std::move(routes),
+            std::move(policy)),
       server_(std::move(site.socket), protocol_of(http_, threads)) {}
 
 }  // namespace lw::web

@@ -35,7 +35,8 @@ std::vector<Route> routes_of(Content content);
 class Server {
  public:
   /// `threads`: see net::Protocol. Throws std::system_error if the system starts no thread.
-  Server(Site site, std::vector<Route> routes, std::size_t threads = net::kAnswerThreads);
+  Server(Site site, std::vector<Route> routes, std::size_t threads = net::kAnswerThreads,
+         Policy policy = {});
   /// Sends the state once more to each open page, which is then the last; waits up to 500 ms for
   /// the pages to take it.
   void finish() { server_.finish(); }

@@ -23,12 +23,11 @@ Result<Site> listen_at(Address address) {
 }
 
 /// The token of a file that is not for everybody.
-Result<std::string> token_of(const std::string& file) {
+Result<std::string> token_of(const char* option, const std::string& file) {
   struct stat info{};
   if (stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & S_IROTH) != 0)
-    return fail(
-        fmt::format("--web-token-file: {}: every user can read it: chmod 600 {}", file, file));
-  return read_token_file("--web-token-file", file);
+    return fail(fmt::format("{}: {}: every user can read it: chmod 600 {}", option, file, file));
+  return read_token_file(option, file);
 }
 
 }  // namespace
@@ -58,12 +57,31 @@ Result<Site> open_site(const SiteOptions& options) {
         "--web: other machines reach {}: expected --web-token-file FILE, whose first line is the "
         "token of the page",
         where->address));
-  auto token = options.token_file ? token_of(*options.token_file) : make_token("--web-token-file");
+  constexpr const char* kOption = "--web-token-file";
+  auto token = options.token_file ? token_of(kOption, *options.token_file) : make_token(kOption);
   if (!token) return std::unexpected(token.error());
   auto site = listen_at(std::move(*where));
   if (!site) return site;
   site->token = std::move(*token);
   site->token_file = options.token_file;
+  return site;
+}
+
+Result<Site> open_program_site(const std::string& address,
+                               const std::optional<std::string>& token_file) {
+  auto where = Address::of_page(address, "--listen");
+  if (!where) return std::unexpected(where.error());
+  if (!net::is_loopback(where->host) && !token_file)
+    return fail(fmt::format(
+        "--listen: other machines reach {}: expected --token-file FILE, whose first line is the "
+        "token that requests must have",
+        where->address));
+  auto token = token_file ? token_of("--token-file", *token_file) : Result<std::string>("");
+  if (!token) return std::unexpected(token.error());
+  auto site = listen_at(std::move(*where));
+  if (!site) return site;
+  site->token = std::move(*token);
+  site->token_file = token_file;
   return site;
 }
 

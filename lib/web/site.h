@@ -38,6 +38,10 @@ struct Site {
 /// Requires an address. Errors: usage (an address in another form, or one that other machines reach
 /// without a token file; a token file that everybody may read), environment.
 Result<Site> open_site(const SiteOptions& options);
+/// Opens the site of programs (Guard::program): --listen and --token-file. At an address of this
+/// machine alone it needs no token. Errors: as open_site().
+Result<Site> open_program_site(const std::string& address,
+                               const std::optional<std::string>& token_file);
 /// Opens the site of metrics, which has no token. Errors: those of Address::of_metrics(); the
 /// address can't be listened at (environment).
 Result<Site> open_metrics_site(const std::string& address);

@@ -14,7 +14,7 @@ import needs
 from longwire_test import SOURCE, program
 
 COMMANDS = {
-    'roce-gen': ('run', 'receive', 'replay', 'search', 'perf', 'sim', 'respond', 'telemetry',
+    'roce-gen': ('run', 'receive', 'replay', 'search', 'perf', 'sim', 'respond', 'otg', 'telemetry',
                  'plan', 'experiment', 'check', 'profiles', 'opcodes', 'doctor'),
     'roce-endpoint': ('serve', 'bw', 'lat', 'blast', 'ping'),
     'roce-impair': ('check', 'ctl', 'explain', 'ledger', 'profiles', 'replay', 'run'),

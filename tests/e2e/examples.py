@@ -80,6 +80,7 @@ SCENES = {
         interrupted=True),
     'roce-gen respond --port eth1': Scene(
         then=('roce-gen perf --port far1 --address 192.0.2.1 --peer 192.0.2.2 -n 10',), interrupted=True),
+    'roce-gen otg --listen': Scene(interrupted=True, until='^serving '),
     'roce-gen experiment my.toml --resume': Scene(before=('roce-gen experiment my.toml',)),
     # A box, until somebody ends it, and who asks it.
     'roce-impair run apn-380km --west memif': Scene(

@@ -23,6 +23,7 @@ import needs
 import check_limits
 import connect_requests
 import hostile_clients
+import otg_client
 from hostile_clients import Listener
 from longwire_test import BOX, SOURCE, begin, free_port, program
 from pcap_file import read_pcap
@@ -303,6 +304,45 @@ class PageOfASender(unittest.TestCase):
                     out, err = sender.communicate(timeout=TIMEOUT)
                 self.assertEqual(sender.returncode, 0, err)
                 self.assertEqual(json.loads(out)['not_sent'], 0)
+
+
+class Otg(unittest.TestCase):
+    """roce-gen otg, while its QPs send."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix='longwire-')
+        self.addCleanup(holder.cleanup)
+        self.server = otg_client.Server(self)
+        self.server.set_config(otg_client.four_qps(holder.name))
+        self.server.protocols('start')
+        self.server.wait_until_up()
+        self.server.traffic('start')
+        self.server.wait_until_messages(1)
+
+    def listener(self):
+        body = b'{"choice":"rocev2_flow"}'
+        ask = (f'POST /monitor/metrics HTTP/1.1\r\nHost: 127.0.0.1:{self.server.port}\r\nContent-Type: application/json'
+               f'\r\nContent-Length: {len(body)}\r\n\r\n').encode() + body
+        return Listener(('127.0.0.1', self.server.port), ask, ask, b'HTTP/1.1 200', b'HTTP/1.1 4')
+
+    def test_each_kind_of_client(self):
+        for name, kind in hostile_clients.KINDS.items():
+            with self.subTest(name), contextlib.ExitStack() as stack:
+                before = sum(row['message_complete_rx'] for row in self.server.metrics())
+                with bounded_growth(self, self.server.process.pid):
+                    kind(self.listener(), stack)
+                    self.assertTrue(self.listener().answers_regular())
+                self.server.wait_for(lambda rows: sum(row['message_complete_rx'] for row in rows) > before)
+        self.assertEqual(self.server.traffic('stop'), [])
+        self.assertEqual({row['message_fail'] for row in self.server.metrics()}, {0})
+        terminate(self.server.process)
+        self.server.process.communicate(timeout=TIMEOUT)
+        self.assertEqual(self.server.process.returncode, 0)
+
+    def test_a_body_that_is_too_long_is_refused(self):
+        most = limit('gen/otg/limits.h', 'kMostBody')
+        self.assertEqual(self.server.ask('POST', '/config', b' ' * (most + 1))[0], 413)
+        self.assertEqual(self.server.ask('POST', '/config', b' ' * most)[0], 400)
 
 
 class SentReport(unittest.TestCase):

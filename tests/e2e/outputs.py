@@ -210,6 +210,7 @@ class Outputs(unittest.TestCase):
                                 self.file('results')], True),
             'gen check': ([GEN, 'check', FLOW], False),
             'gen opcodes': ([GEN, 'opcodes'], False),
+            'gen otg': ([GEN, 'otg', '--fields'], False),
             'gen doctor': ([GEN, 'doctor'], False),
             'gen profiles': ([GEN, 'profiles'], False),
             'gen --complete': ([GEN, '--complete', ''], False),

@@ -223,6 +223,7 @@ class Schemas(unittest.TestCase):
                      self.dissect):
             with self.subTest(part.__name__):
                 part()
+        self.check('gen otg', '--fields')
         for command in ('gen opcodes', 'gen doctor', 'gen profiles', 'impair profiles',
                         'dissect fields'):
             self.check(command)

@@ -51,7 +51,7 @@ void check(const Http& http, std::string_view request) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view received(reinterpret_cast<const char*>(data), size);
-  const auto length = Http::length(received);
+  const auto length = page().length(received);
   if (!length) return 0;  // more has to come
   if (*length > size) std::abort();
   check(page(), received.substr(0, *length));

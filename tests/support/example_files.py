@@ -63,6 +63,8 @@ def make(folder):
     """Writes all of them into a folder; those of one capture show the same frames."""
     for name, text in TEXTS.items():
         (folder / name).write_text(text, encoding='utf-8')
+    (folder / 'token.txt').write_text('0123456789abcdef\n', encoding='utf-8')
+    (folder / 'token.txt').chmod(0o600)
     frames = read_pcap(CAPTURE)
     for name in 'capture.pcap', 'captured.pcap', 'packets.pcap', 'in.pcap', 'west.pcap', 'east.pcap':
         shutil.copy(CAPTURE, folder / name)

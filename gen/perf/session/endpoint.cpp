@@ -32,11 +32,13 @@ Duration catch_up_of(const transport::QpConfig& config) noexcept {
                              : std::min(kMost, transport::transport_timeout(config.timeout) / 4);
 }
 
-transport::Memory memory_of(std::uint32_t qpn, std::uint64_t size, PatternMemory* pattern) {
-  const std::uint64_t va = MemoryLayout::va_of(qpn);
-  const std::uint32_t r_key = MemoryLayout::r_key_of(qpn);
-  if (pattern != nullptr) return {*pattern, va, size, r_key};
-  return {transport::Memory::Kind::real, va, size, r_key};
+transport::Memory memory_of(std::uint32_t qpn, const Connection::Region& region,
+                            PatternMemory* pattern) {
+  const RemoteMemory place =
+      region.place.value_or(RemoteMemory{MemoryLayout::va_of(qpn), MemoryLayout::r_key_of(qpn)});
+  transport::MemoryContent* content = pattern != nullptr ? pattern : region.content;
+  if (content != nullptr) return {*content, place.va, region.size, place.r_key};
+  return {transport::Memory::Kind::real, place.va, region.size, place.r_key};
 }
 
 /// Returns true if the QP accepts the frame: it has the QP's transport (UD: also its Q_Key), or is
@@ -80,7 +82,7 @@ Connection::Connection(transport::QpSet& qps, const transport::QpConfig& config,
                        transport::PayloadStore& store)
     : qps_(qps),
       pattern_(std::move(region.pattern)),
-      memory_(memory_of(config.qpn, region.size, pattern_.get())),
+      memory_(memory_of(config.qpn, region, pattern_.get())),
       pair_(config, memory_, store),
       index_(qps.attach(pair_, destination_of(peer.address))),
       peer_(peer.address),
@@ -150,6 +152,13 @@ void Endpoint::send_management(wire::Bytes mad, const Peer& peer) {
 }
 
 Result<bool> Endpoint::poll(Instant now) {
+  const auto worked = work(now);
+  if (!worked) return std::unexpected(worked.error());
+  *worked ? idle_.busy() : idle(now);
+  return *worked;
+}
+
+Result<bool> Endpoint::work(Instant now) {
   now_ = now;
   stalls_.poll(now);
   if (now >= next_sample_) [[unlikely]] {
@@ -163,12 +172,8 @@ Result<bool> Endpoint::poll(Instant now) {
   transmit(now);
   const std::size_t sent = kBurst - std::exchange(may_send_, 0);
   if (auto flushed = channel_.flush(); !flushed) return std::unexpected(flushed.error());
-  if (*received == 0 && sent == 0) {
-    idle(now);
-    return false;
-  }
+  if (*received == 0 && sent == 0) return false;
   quiet_.worked(now, *received);
-  idle_.busy();
   return true;
 }
 
@@ -198,6 +203,8 @@ void Endpoint::receive(const roce::Frame& frame, Instant now) {
   if (packet.payload > (kept ? transport::PayloadStore::kLargest : kMostPacketPayload)) return;
   if (packet.payload > 0) packet.data = store_.lend(frame.payload);
   connection->last_heard_ = now;
+  if (connection->watch_ != nullptr)
+    connection->watch_->received(packet, frame.envelope.wire_length);
   deliver(connection->index_, packet, now, false);
 }
 
@@ -238,6 +245,8 @@ void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
     fields.source_port = port_of_message(packet, connection.pair_.requester());
   count(packet, fields);
   fields.deth.q_key = connection.pair_.config().q_key;  // used only if the packet has a DETH
+  if (connection.watch_ != nullptr)
+    connection.watch_->sent(packet, roce::layout_of(fields, packet.payload).size);
   --may_send_;
   if (packet.data == 0) {
     return channel_.send(fields, wire::Bytes(kCnp.zeros).first(packet.payload));
@@ -251,10 +260,14 @@ void Endpoint::put_on_link(std::uint32_t qp, Draft& draft, Instant /*now*/) {
 /// once if the others yield too, and otherwise after a whole time slice (measured: 2 ms on either
 /// side). While congestion control holds back a packet the sleep is the shortest, because what was
 /// due in it leaves as a burst.
-void Endpoint::idle(Instant now) noexcept {
+Duration Endpoint::pause(Instant now) noexcept {
   const Duration pause = quiet_.rest(now);
-  if (pause == Duration{}) return idle_.yield();
-  const Duration nap = next_timer() - now < pause ? nic::kShortestNap : pause;
+  return pause > Duration{} && next_timer() - now < pause ? nic::kShortestNap : pause;
+}
+
+void Endpoint::idle(Instant now) noexcept {
+  const Duration nap = pause(now);
+  if (nap == Duration{}) return idle_.yield();
   stalls_.sleeps(nap);
   idle_.nap(nap);
 }

@@ -23,15 +23,27 @@ namespace lw::gen {
 class Ports;
 struct EndpointOptions;
 
+/// Counts the packets of one connection.
+class PacketWatch {
+ public:
+  virtual ~PacketWatch() = default;
+  /// A packet left, in a frame of `bytes`, without FCS.
+  virtual void sent(const transport::Packet& packet, std::size_t bytes) noexcept = 0;
+  /// A packet with a valid ICRC arrived, in a frame of `bytes`, without FCS.
+  virtual void received(const transport::Packet& packet, std::size_t bytes) noexcept = 0;
+};
+
 /// One end of a connection: a QP, its memory region, and the header fields, including
 /// encapsulation, that all its frames share.
 class Connection {
  public:
-  /// A connection's region of `size` bytes, which begins at MemoryLayout::va_of(qpn): computed by
-  /// `pattern`, or stored if that is null.
+  /// A connection's region of `size` bytes: computed by `content` or `pattern`, or stored if both
+  /// are null.
   struct Region {
     std::uint64_t size = 0;
     std::unique_ptr<PatternMemory> pattern = nullptr;
+    transport::MemoryContent* content = nullptr;  // outlives the connection
+    std::optional<RemoteMemory> place = {};  // none: MemoryLayout::va_of(qpn) and r_key_of(qpn)
     /// The region that `params` ask for. Arguments: those of PatternMemory.
     static Region of(Side own, std::uint32_t qpn, std::uint32_t client_qpn,
                      const SessionParams& params, PatternMemory::Numbers numbers);
@@ -55,6 +67,9 @@ class Connection {
   /// Runs an application on the QP.
   void run(transport::Application& application) noexcept { qps_.run(index_, application); }
 
+  /// `watch` gets each packet from now on, and outlives the connection; null: nothing does.
+  void watch(PacketWatch* watch) noexcept { watch_ = watch; }
+
   [[nodiscard]] transport::Memory& memory() noexcept { return memory_; }
   /// Returns what computes the memory's bytes; null if they are stored.
   [[nodiscard]] PatternMemory* pattern() noexcept { return pattern_.get(); }
@@ -76,6 +91,7 @@ class Connection {
   OwnAddress peer_;
   roce::FrameFields fields_;
   roce::MarksOfKinds marks_;
+  PacketWatch* watch_ = nullptr;
   bool port_by_message_ = false;  // the UDP source port changes with each message
   Instant last_heard_;
   Duration catch_up_;  // maximum by which next_packet() may backdate a packet
@@ -107,6 +123,10 @@ class Endpoint final : public transport::QpScheduler<Endpoint> {
   /// Receives a burst, runs timers, and sends at most a burst; idles if there was nothing to do.
   /// Returns true if there was something to do. Errors: those of the channel.
   Result<bool> poll(Instant now = nic::now());
+  /// As poll(), but does not idle.
+  Result<bool> work(Instant now);
+  /// After a work() with nothing to do: how long the thread may sleep; 0: poll again.
+  [[nodiscard]] Duration pause(Instant now) noexcept;
   /// Returns the time of the latest poll().
   [[nodiscard]] Instant now() const noexcept { return now_; }
 

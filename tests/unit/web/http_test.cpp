@@ -25,7 +25,7 @@ constexpr std::string_view kRights =
 class Page : public testing::Test {
  protected:
   net::Protocol::Answer ask(std::string_view text) const {
-    const auto length = Http::length(text);
+    const auto length = http_.length(text);
     EXPECT_TRUE(length) << text;
     return http_.answer(text.substr(0, length.value_or(0)), "192.0.2.1:40123");
   }
@@ -128,15 +128,18 @@ TEST_F(Page, HasEventsForTheToken) {
 }
 
 TEST(HttpLength, IsThatOfTheHeadAndTheStatedBody) {
+  const Http http(Access(Address::of_page("9092").value(), ""), {});
   constexpr std::string_view kHead = "POST /do HTTP/1.1\r\ncontent-length: 5\r\n\r\n";
-  EXPECT_FALSE(Http::length(""));
+  EXPECT_FALSE(http.length(""));
   for (std::size_t cut = 1; cut < kHead.size(); ++cut)
-    EXPECT_FALSE(Http::length(kHead.substr(0, cut)));
-  EXPECT_FALSE(Http::length(std::string(kHead) + "1234"));
-  EXPECT_EQ(Http::length(std::string(kHead) + "12345"), kHead.size() + 5);
-  EXPECT_EQ(Http::length(std::string(kHead) + "123456"), kHead.size() + 5);
-  EXPECT_EQ(Http::length("GET / HTTP/1.1\r\nContent-Length: 99999\r\n\r\n"), 41U);
-  EXPECT_EQ(Http::length("\r\n\r\n"), 4U);
+    EXPECT_FALSE(http.length(kHead.substr(0, cut)));
+  EXPECT_FALSE(http.length(std::string(kHead) + "1234"));
+  EXPECT_EQ(http.length(std::string(kHead) + "12345"), kHead.size() + 5);
+  EXPECT_EQ(http.length(std::string(kHead) + "123456"), kHead.size() + 5);
+  EXPECT_EQ(http.length("GET / HTTP/1.1\r\nContent-Length: 99999\r\n\r\n"), 41U);
+  EXPECT_EQ(http.length("\r\n\r\n"), 4U);
+  const Http large(Access(Address::of_page("9092").value(), ""), {}, {.most_body = 100'000});
+  EXPECT_FALSE(large.length("GET / HTTP/1.1\r\nContent-Length: 99999\r\n\r\n"));
 }
 
 }  // namespace http_test

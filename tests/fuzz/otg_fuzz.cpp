@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Any bytes as the body of each request of roce-gen otg, and as the private data of a connection
+// request: a body is read, or each of its problems is named; a plan without problems is whole; what
+// is read of an offer is written so that it reads the same.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "core/json.h"
+#include "gen/otg/limits.h"
+#include "gen/otg/offer.h"
+#include "gen/otg/plan.h"
+#include "gen/otg/requests.h"
+
+namespace {
+
+using namespace lw::gen::otg;
+using Json = nlohmann::ordered_json;
+
+void check_problems(const ModelReader& reader) {
+  if (reader.problems().size() > kMostProblems) std::abort();
+  for (const std::string& problem : reader.problems())
+    if (problem.find(": ") == std::string::npos) std::abort();
+}
+
+template <class T>
+void check_request(const Json& json) {
+  ModelReader reader;
+  T request;
+  reader.read(json, T::message(), &request);
+  check_problems(reader);
+}
+
+void check(bool holds) {
+  if (!holds) std::abort();
+}
+
+/// All that the plan's members refer to is there.
+void check_plan(const LabPlan& plan) {
+  for (const PlannedHost& host : plan.hosts) check(host.port < plan.ports.size());
+  for (const PlannedPeer& peer : plan.peers) check(peer.host < plan.hosts.size());
+  for (const PlannedFlow& flow : plan.flows) {
+    check(flow.qp < plan.qps.size());
+    check(flow.size > 0 && flow.size <= kMostMessageBytes);
+  }
+  for (std::size_t i = 0; i < plan.qps.size(); ++i) {
+    const PlannedQp& qp = plan.qps[i];
+    check(qp.host < plan.hosts.size() && qp.peer < plan.peers.size());
+    check(qp.number >= 2 && qp.number <= 0xffffff && qp.rated_port < plan.ports.size());
+    if (!qp.partner) continue;
+    check(plan.qps[*qp.partner].partner == i && plan.qps[*qp.partner].order == qp.order);
+  }
+}
+
+void check_config(const Json& json) {
+  ModelReader reader;
+  Config config;
+  reader.read(json, Config::message(), &config);
+  if (reader.problems().empty()) {
+    const LabPlan plan = make_plan(config, reader);
+    if (reader.problems().empty()) check_plan(plan);
+  }
+  check_problems(reader);
+}
+
+void check_offer(lw::wire::Bytes bytes) {
+  const auto offer = read_offer(bytes);
+  if (!offer) return;
+  check(read_offer(to_private_data(*offer)) == offer);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  check_offer(lw::wire::Bytes(reinterpret_cast<const std::byte*>(data), size));
+  const Json json = lw::parse_json({reinterpret_cast<const char*>(data), size});
+  check_config(json);
+  check_request<ControlState>(json);
+  check_request<ControlAction>(json);
+  check_request<MetricsRequest>(json);
+  check_request<StatesRequest>(json);
+  check_request<CaptureRequest>(json);
+  return 0;
+}
