@@ -18,17 +18,6 @@ std::string placeholder_of(const Figure& row) {
   return word;
 }
 
-/// The names of the option: "--nic-latency" of the row nic_latency_ns.
-std::string names_of(const Figure& row) {
-  if (!row.option.empty()) return std::string(row.option);
-  std::string_view key = row.name;
-  for (const std::string_view unit : {"_ns", "_bps"})
-    if (!quantity_of(row).empty() && key.ends_with(unit)) key.remove_suffix(unit.size());
-  std::string name = "--" + std::string(key);
-  std::ranges::replace(name, '_', '-');
-  return name;
-}
-
 OptionValue value_of(const Figure& row, void* object) {
   OptionValue value{
       .read = [&row, object](std::string_view text) { return set_setting(row, object, text); }};
@@ -44,10 +33,20 @@ OptionValue value_of(const Figure& row, void* object) {
 
 }  // namespace
 
+std::string option_names(const Figure& row) {
+  if (!row.option.empty()) return std::string(row.option);
+  std::string_view key = row.name;
+  for (const std::string_view unit : {"_ns", "_bps"})
+    if (!quantity_of(row).empty() && key.ends_with(unit)) key.remove_suffix(unit.size());
+  std::string name = "--" + std::string(key);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
 void add_settings(Options& options, const FigureTable& table, void* object) {
   for (const Figure& row : table.rows) {
     if (!row.is_setting()) continue;
-    options.add(names_of(row).c_str(), value_of(row, object), placeholder_of(row).c_str(),
+    options.add(option_names(row).c_str(), value_of(row, object), placeholder_of(row).c_str(),
                 help_of_setting(row));
   }
 }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string>
+
 #include "app/command_line.h"
 #include "core/figure.h"
 
 namespace lw::app {
+
+/// The names of a setting's option: "-t,--tx-depth"; "--nic-latency" of the row nic_latency_ns.
+std::string option_names(const Figure& row);
 
 /// Adds an option for each setting of `object`, the struct of the table: `rpg_time_reset` is
 /// --rpg-time-reset, and nic_latency_ns, a quantity, --nic-latency, unless the row has other names.

@@ -14,13 +14,19 @@ import sys
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / 'docs'
 MARK = re.compile(r'(<!-- settings: (\w+) -->\n).*?(<!-- end of settings -->)', re.S)
-HEAD = '| key | meaning | values | default |\n|---|---|---|---|\n'
+HEAD = '| {} | meaning | values | default |\n|---|---|---|---|\n'
 
 
 def table(rows):
-    """The rows of a struct as Markdown."""
-    return HEAD + ''.join(
-        f'| `{row["name"]}` | {row["meaning"]} | {row["values"]} | {row["default"]} |\n' for row in rows)
+    """The rows of a struct as Markdown, with its keys or its options."""
+    name = 'option' if rows[0]['name'].startswith('-') else 'key'
+    return HEAD.format(name) + ''.join(
+        f'| {names(row["name"])} | {row["meaning"]} | {row["values"]} | {row["default"]} |\n' for row in rows)
+
+
+def names(text):
+    """The names of an option, or a key, as code."""
+    return ', '.join(f'`{name}`' for name in text.split(','))
 
 
 def current(text, settings):

@@ -4,8 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "app/setting_options.h"
 #include "core/output.h"
 #include "core/setting.h"
+#include "gen/perf/options/perf_options.h"
+#include "perf/settings.h"
 #include "report/figures/json.h"
 #include "transport/dcqcn_config.h"
 
@@ -19,22 +22,26 @@ std::string values_of(const lw::Figure& row) {
   std::string values;
   for (const std::string_view name : row.choices)
     values.append(values.empty() ? "" : ", ").append(name);
-  return values.empty() ? fmt::format("{:g} to {:g}", row.least, row.most) : values;
+  if (!values.empty()) return values;
+  if (!lw::quantity_of(row).empty()) return lw::quantity_of(row) == "TIME" ? "a time" : "a rate";
+  return fmt::format("{} to {}", row.least, row.most);
 }
 
-/// The settings of a struct with its defaults.
-template <class Config>
-Json rows_of() {
-  const Config defaults;
+/// The settings of a struct with its defaults. `name_of`: what a row is listed as.
+Json rows_of(const lw::FigureTable& table, const void* defaults,
+             std::string (*name_of)(const lw::Figure& row)) {
   Json rows = Json::array();
-  for (const lw::Figure& row : Config::figures().rows)
+  for (const lw::Figure& row : table.rows)
     if (row.is_setting())
-      rows.push_back({{"name", row.name},
+      rows.push_back({{"name", name_of(row)},
+                      {"key", row.name},
                       {"meaning", lw::help_of_setting(row)},
                       {"values", values_of(row)},
-                      {"default", lw::text_of_setting(row, &defaults)}});
+                      {"default", lw::text_of_setting(row, defaults)}});
   return rows;
 }
+
+std::string key_of(const lw::Figure& row) { return std::string(row.name); }
 
 }  // namespace
 
@@ -42,7 +49,14 @@ Json rows_of() {
 /// write_settings FILE.
 int main(int count, char** words) {
   if (count != 2) return lw::to_int(lw::ExitCode::usage);
-  const Json tables = {{"dcqcn", rows_of<lw::transport::DcqcnConfig>()}};
+  using lw::app::option_names;
+  const lw::transport::DcqcnConfig dcqcn;
+  auto config = lw::gen::patient_config();
+  config.qp.max_dest_rd_atomic = lw::gen::kReadsOfANic;
+  const Json tables = {{"dcqcn", rows_of(lw::transport::DcqcnConfig::figures(), &dcqcn, key_of)},
+                       {"qp", rows_of(lw::perf::qp_settings(), &config, option_names)},
+                       {"nic", rows_of(lw::perf::nic_settings(), &config, option_names)},
+                       {"receives", rows_of(lw::perf::receive_settings(), &config, option_names)}};
   const auto written = lw::write_file(words[1], tables.dump(2) + "\n");
   return lw::to_int(written ? lw::ExitCode::done : lw::ExitCode::failed);
 }

@@ -136,8 +136,7 @@ void add_windows(app::Options& list, perf::PerfConfig& config) {
 
 void add_nic_options(app::Options& list, PerfOptions& options) {
   perf::PerfConfig& config = options.config;
-  constexpr std::uint32_t kOfANic = 16;
-  config.qp.max_dest_rd_atomic = kOfANic;
+  config.qp.max_dest_rd_atomic = kReadsOfANic;
   app::add_settings(list, perf::nic_settings(), &config);
   list.add("--path-buffer", app::parsed(parse_bytes, options.path_buffer), "SIZE",
            "buffer before a wavelength slower than the NICs, of a path profile without rules")

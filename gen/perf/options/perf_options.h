@@ -52,6 +52,10 @@ inline perf::PerfConfig patient_config() {
   return config;
 }
 
+/// READs and atomics that a simulated responder answers at once unless an option says more: those
+/// of a NIC.
+inline constexpr std::uint32_t kReadsOfANic = 16;
+
 /// The options that perf, sim, plan and experiment share (operation, windows, recovery), those of a
 /// simulation (path, NIC, receives), and those of a run (pattern, length, congestion control).
 struct PerfOptions {
