@@ -211,17 +211,17 @@ Json commands_json(const ReportContents& contents) {
   const CapturedCommands& all = *contents.commands;
   TableJson table;
   std::size_t listed = 0;
-  for (const FoundCommand& found : all.commands) {
+  for (const auto& each : all.commands) {
+    const FoundCommand& found = *each;
     if (!found.command.ended || found.command.waits_for_event || ++listed > kMostCommands) break;
     Json row = report::json_of(CommandRow{found, all});
     row["time_ns"] = contents.plots.time_of(found.command.begin);
     table.add(row);
   }
   std::uint64_t of = all.fastest_left_out;
-  of +=
-      static_cast<std::uint64_t>(std::ranges::count_if(all.commands, [](const FoundCommand& found) {
-        return found.command.ended && !found.command.waits_for_event;
-      }));
+  of += static_cast<std::uint64_t>(std::ranges::count_if(all.commands, [](const auto& found) {
+    return found->command.ended && !found->command.waits_for_event;
+  }));
   Json data = table.take(of);
   data["sentence"] = slowest_sentence(all);
   data["connections"] = facts_text(all);

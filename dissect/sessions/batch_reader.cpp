@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "roce/frame.h"
+#include "roce/plain_rocev2.h"
 
 namespace lw::dissect {
 namespace {
@@ -73,11 +74,17 @@ bool BatchReader::take_plain(const CapturedFrame& captured, Batch& batch) {
                                          .envelope = envelope,
                                          .icrc = roce::check_icrc(envelope)},
                                         batch.packets.emplace_back());
-  if (taken)
-    count_roce(totals_, captured);
-  else
+  if (!taken) {
     batch.packets.pop_back();
-  return taken;
+    return false;
+  }
+  count_roce(totals_, captured);
+  if (payloads_) {
+    const analysis::CapturedPacket& packet = batch.packets.back().packet;
+    const std::size_t begin = roce::kPlainEnd + packet.info->extensions.size();
+    payloads_(captured, *packet.info, envelope.bytes.subspan(begin, packet.payload));
+  }
+  return true;
 }
 
 void BatchReader::parse(const CapturedFrame& captured, Batch& batch) {
@@ -95,6 +102,7 @@ void BatchReader::parse(const CapturedFrame& captured, Batch& batch) {
   totals_.fragments += captured.envelope.fragment;
   if (frame->bth && !frame->info) ++totals_.opcodes[frame->bth->opcode.get()];
   if (each_) each_(captured, *frame);
+  if (payloads_ && frame->info) payloads_(captured, *frame->info, frame->payload);
   batch.packets.push_back(reader_.read({.number = captured.number,
                                         .stamp = captured.record.stamp,
                                         .point = point_of(captured),

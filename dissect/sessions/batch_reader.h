@@ -38,8 +38,13 @@ struct OnePoint {
 class BatchReader {
  public:
   BatchReader(FrameSource& source, CapturePoints& points, CaptureTotals& totals,
-              const EachFrame& each, std::optional<OnePoint> only = {})
-      : source_(source), points_(points), totals_(totals), each_(each), only_(only) {}
+              const EachFrame& each, std::optional<OnePoint> only = {}, EachPayload payloads = {})
+      : source_(source),
+        points_(points),
+        totals_(totals),
+        each_(each),
+        payloads_(std::move(payloads)),
+        only_(only) {}
 
   /// Replaces `batch` by the data of up to `most` frames. Returns false if there are no more
   /// frames.
@@ -57,6 +62,7 @@ class BatchReader {
   CapturePoints& points_;
   CaptureTotals& totals_;
   const EachFrame& each_;
+  EachPayload payloads_;
   std::optional<OnePoint> only_;
   analysis::PacketReader reader_;
   std::optional<Error> damage_;

@@ -107,13 +107,15 @@ std::vector<analysis::Anomaly>& CollectedResults::in_order() {
 }
 
 std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
-                             unsigned jobs, CaptureTotals* totals, const EachFrame& each) {
+                             unsigned jobs, CaptureTotals* totals, const EachFrame& each,
+                             const EachPayload& payloads) {
   CaptureTotals counted;
-  BatchReader reader(source, points, counted, each);
-  // When the analysis gets a frame, `each` has seen it, but no later one.
+  BatchReader reader(source, points, counted, each, {}, payloads);
+  const bool in_order = each || payloads;
+  // When the analysis gets a frame, the observer has seen it, but no later one.
   // Data files do not depend on the order of frames of different flows.
-  StampSorter sorter(each ? StampOrder() : points.order());
-  if (each)
+  StampSorter sorter(in_order ? StampOrder() : points.order());
+  if (in_order)
     follow_in_turns(reader, analyst, sorter, 1);
   else if (jobs > 1)
     follow_in_two_threads(reader, analyst, sorter);

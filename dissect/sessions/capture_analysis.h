@@ -74,16 +74,21 @@ std::string other_protocol_name(std::uint32_t protocol);
 /// Called with a frame of a capture before the analysis gets it.
 using EachFrame = std::function<void(const CapturedFrame&, const roce::Frame&)>;
 
+/// Called with the opcode of a frame, if it is known, and its payload as far as captured, before
+/// the analysis gets the frame. Takes less time than EachFrame, as most frames are not parsed.
+using EachPayload =
+    std::function<void(const CapturedFrame&, const wire::OpcodeInfo&, wire::Bytes payload)>;
+
 /// Passes all RoCE frames of `source` to `analyst`, in the order of `points`, with the numbers of
 /// their capture points, which were decided from this source, and ends the analysis. Further views
 /// of a frame are left out. Prints a message on standard error if there were too many connections
 /// to follow. With two or more `jobs` a second thread reads the frames, and this one follows them,
 /// with the same results. Returns the damage that ended a file, if any: the frames before it count.
-/// `totals` may be null. `each`, if any, gets all RoCE frames; one thread then does all the work,
-/// in the capture's order.
+/// `totals` may be null. `each` and `payloads`, if any, get all RoCE frames; one thread then does
+/// all the work, in the capture's order.
 std::optional<Error> analyse(FrameSource& source, analysis::Analyst& analyst, CapturePoints& points,
                              unsigned jobs, CaptureTotals* totals = nullptr,
-                             const EachFrame& each = {});
+                             const EachFrame& each = {}, const EachPayload& payloads = {});
 
 /// Says on standard error what was too much to follow.
 void report_unfollowed(const analysis::Analyst& analyst);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dissect/upper/command_figures.h"
 
+#include <map>
+#include <string>
+
 namespace lw::dissect {
 namespace {
 
@@ -22,6 +25,11 @@ constexpr auto part_of = [](const CommandRow& row) -> std::optional<std::int64_t
 
 std::optional<std::int64_t> command_latency(const CommandRow& row) {
   if (!row.found.command.ended) return std::nullopt;
+  return row.found.command.latency().count();
+}
+
+std::optional<std::int64_t> command_open(const CommandRow& row) {
+  if (row.found.command.ended) return std::nullopt;
   return row.found.command.latency().count();
 }
 
@@ -91,6 +99,12 @@ constexpr Figure kCommandRows[] = {
     CommandFigure::of<command_latency>("latency_ns",
                                        "Time from its first packet to its completion.", Unit::ns)
         .or_null(),
+    CommandFigure::of<command_open>(
+        "open_ns",
+        "Of a command without completion: time until its identifier was used again, or to the "
+        "capture's last command; else null.",
+        Unit::ns)
+        .or_null(),
     CommandFigure::of<[](const CommandRow& row) {
       return row.found.command.late_ack.count();
     }>("late_ack_ns",
@@ -141,6 +155,14 @@ using CommandFactsFigure = FigureOf<CommandFactsRow>;
 template <auto member>
 constexpr auto of_facts = [](const CommandFactsRow& row) { return row.found.facts.*member; };
 
+std::map<std::string, std::uint64_t> failed_by_status(const CommandFactsRow& row) {
+  const UpperFacts& facts = row.found.facts;
+  std::map<std::string, std::uint64_t> counts;
+  for (const upper::FailedCount& count : facts.failed)
+    counts[status_name(facts.protocol, count.kind, count.status)] += count.commands;
+  return counts;
+}
+
 constexpr Figure kCommandFactsRows[] = {
     CommandFactsFigure::of<of_facts<&UpperFacts::connection>>("connection",
                                                               "Number of the connection, from 1."),
@@ -179,14 +201,22 @@ constexpr Figure kCommandFactsRows[] = {
         .or_null(),
     CommandFactsFigure::of<of_facts<&UpperFacts::exhausted>>(
         "exhausted", "Commands that began with all credits, or the whole queue, in use."),
+    CommandFactsFigure::of<of_facts<&UpperFacts::exhausted_time>>(
+        "exhausted_ns",
+        "Time with all credits, or the whole queue, in use: the host can begin none.", Unit::ns),
     CommandFactsFigure::of<of_facts<&UpperFacts::credit_waits>>("credit_waits",
                                                                 "SENDs that waited for credits."),
+    CommandFactsFigure::of<of_facts<&UpperFacts::keep_alive>>(
+        "keep_alive_ns", "Timeout of keep-alives; null if not captured.", Unit::ns)
+        .or_null(),
     CommandFactsFigure::of<of_facts<&UpperFacts::keep_alives>>("keep_alives",
                                                                "Keep-alive commands, or echoes."),
     CommandFactsFigure::of<of_facts<&UpperFacts::keep_alives_missed>>(
-        "keep_alives_missed", "Keep-alives that came later than the timeout allows."),
+        "keep_alives_missed", "Keep-alives that came, or were answered, after the timeout."),
     CommandFactsFigure::of<of_facts<&UpperFacts::aborts>>("aborts", "Aborts, or cancels."),
     CommandFactsFigure::of<of_facts<&UpperFacts::errors>>("errors", "Commands that failed."),
+    CommandFactsFigure::of<&failed_by_status>("errors_by_status",
+                                              "Of these, by the standard name of the status."),
     CommandFactsFigure::of<of_facts<&UpperFacts::encrypted>>("encrypted", "Encrypted messages."),
     CommandFactsFigure::of<of_facts<&UpperFacts::unreadable>>(
         "unreadable", "SENDs that are no message of the protocol, or are cut.")};
@@ -220,11 +250,9 @@ constexpr Figure kCommandGroupRows[] = {
         .or_null(),
     CommandGroupFigure::of<&command_percentile<50>>("latency_p50_ns", "Median.", Unit::ns)
         .or_null(),
-    CommandGroupFigure::of<&command_percentile<90>>("latency_p90_ns", "90th command_percentile.",
-                                                    Unit::ns)
+    CommandGroupFigure::of<&command_percentile<90>>("latency_p90_ns", "90th percentile.", Unit::ns)
         .or_null(),
-    CommandGroupFigure::of<&command_percentile<99>>("latency_p99_ns", "99th command_percentile.",
-                                                    Unit::ns)
+    CommandGroupFigure::of<&command_percentile<99>>("latency_p99_ns", "99th percentile.", Unit::ns)
         .or_null(),
     CommandGroupFigure::of<&command_percentile<100>>("latency_max_ns", "Longest.", Unit::ns)
         .or_null()};

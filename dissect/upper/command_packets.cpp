@@ -10,15 +10,14 @@ namespace lw::dissect {
 namespace {
 
 /// How much of a payload the parsers may need.
-std::size_t needed_of(const roce::Frame& frame) noexcept {
+std::size_t needed_of(const wire::OpcodeInfo& opcode) noexcept {
   using wire::Operation;
   using wire::Position;
-  if (frame.info == nullptr || frame.info->transport == wire::Transport::ud) return 0;
-  if (frame.info->operation == Operation::send) return upper::kMostSendBytes;
-  const bool begins =
-      frame.info->position == Position::first || frame.info->position == Position::only;
-  const bool carries = frame.info->operation == Operation::write ||
-                       frame.info->operation == Operation::read_response;
+  if (opcode.transport == wire::Transport::ud) return 0;
+  if (opcode.operation == Operation::send) return upper::kMostSendBytes;
+  const bool begins = opcode.position == Position::first || opcode.position == Position::only;
+  const bool carries =
+      opcode.operation == Operation::write || opcode.operation == Operation::read_response;
   return begins && carries ? upper::kMostDataBytes : 0;
 }
 
@@ -30,19 +29,18 @@ bool explains_repeats(const analysis::Anomaly& anomaly) noexcept {
 
 }  // namespace
 
-void CommandPackets::keep(const CapturedFrame& captured, const roce::Frame& frame) {
-  const std::size_t most = std::min(needed_of(frame), frame.payload.size());
+void CommandPackets::keep(const CapturedFrame& captured, const wire::OpcodeInfo& opcode,
+                          wire::Bytes payload) {
+  const std::size_t most = std::min(needed_of(opcode), payload.size());
   if (most == 0) return;
-  const auto bytes = frame.payload.first(most);
-  kept_.push_back({captured.number, {bytes.begin(), bytes.end()}});
+  kept_.keep(captured.number, payload.first(most));
   // The analysis is at most kLookAhead packets behind.
-  if (kept_.size() > analysis::Analyst::kLookAhead + 1) kept_.pop_front();
+  if (kept_.size() > analysis::Analyst::kLookAhead + 1) kept_.forget_oldest();
 }
 
 void CommandPackets::followed(const analysis::Session& session, std::uint8_t direction,
                               const analysis::CapturedPacket& packet, bool taken) {
-  while (!kept_.empty() && kept_.front().number < packet.number) kept_.pop_front();
-  const bool has_data = !kept_.empty() && kept_.front().number == packet.number;
+  const upper::Bytes bytes = kept_.of(packet.number);
   const analysis::QpFlows& flows = analyst_->flows();
   const bool is_rc = packet.is_reliable();
   if (!taken || !is_rc || analysis::is_management(packet, flows[packet.flow].key)) return;
@@ -52,7 +50,7 @@ void CommandPackets::followed(const analysis::Session& session, std::uint8_t dir
   const bool reads = packet.info->operation == wire::Operation::read_request;
   follower_.take(
       {.packet = packet,
-       .bytes = has_data ? upper::Bytes(kept_.front().bytes) : upper::Bytes(),
+       .bytes = bytes,
        .connection = session.number,
        .direction = direction,
        .mtu = reads ? flows.mtu_of(packet.flow).value_or(0) : 0,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
 
 #include "analysis/analyst.h"
 #include "dissect/fields/frame_source.h"
+#include "dissect/upper/kept_payloads.h"
 #include "upper/follower.h"
 
 namespace lw::dissect {
@@ -24,7 +24,7 @@ class CommandPackets final : public analysis::Results, public analysis::PacketOb
   /// `analyst` outlives this. Call it before the first frame.
   void bind(const analysis::Analyst& analyst) { analyst_ = &analyst; }
 
-  void keep(const CapturedFrame& captured, const roce::Frame& frame);
+  void keep(const CapturedFrame& captured, const wire::OpcodeInfo& opcode, wire::Bytes payload);
   void finish() { follower_.finish(); }
 
   void found(const analysis::Anomaly& anomaly) override;
@@ -39,14 +39,9 @@ class CommandPackets final : public analysis::Results, public analysis::PacketOb
  private:
   [[nodiscard]] upper::UpperProtocol service_of(const analysis::QpFlowKey& key) const;
 
-  struct Kept {
-    std::uint64_t number = 0;
-    std::vector<std::byte> bytes;
-  };
-
   upper::Follower follower_;
   const analysis::Analyst* analyst_ = nullptr;
-  std::deque<Kept> kept_;
+  KeptPayloads kept_;
   std::vector<bool> has_service_;                           // by connection: it was looked up
   std::vector<std::vector<analysis::Anomaly>> recoveries_;  // by connection
 };

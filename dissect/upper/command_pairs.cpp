@@ -45,38 +45,37 @@ void divide_latency(FoundCommand& near, const FoundCommand& far) {
 
 }  // namespace
 
-std::set<std::uint32_t> join_points(std::vector<FoundCommand>& commands,
-                                    const analysis::Analyst& analyst) {
+std::set<std::uint32_t> join_points(FoundCommands& commands, const analysis::Analyst& analyst) {
   std::set<std::uint32_t> farther;
   const bool several = std::ranges::any_of(
-      commands, [&](const FoundCommand& one) { return one.point != commands.front().point; });
+      commands, [&](const auto& one) { return one->point != commands.front()->point; });
   if (!several) return farther;
   std::map<CommandIdentity, std::map<std::uint32_t, std::vector<std::size_t>>> seen;  // by point
   for (std::size_t i = 0; i < commands.size(); ++i)
-    if (commands[i].command.ended)
-      seen[command_identity(commands[i].command, analyst)][commands[i].point].push_back(i);
+    if (commands[i]->command.ended)
+      seen[command_identity(commands[i]->command, analyst)][commands[i]->point].push_back(i);
   std::vector<bool> joined(commands.size());
   for (auto& [identity, points] : seen) {
     if (points.size() < 2) continue;
     for (auto& [point, rows] : points)
-      std::ranges::sort(rows, {}, [&](std::size_t i) { return commands[i].command.begin_frame; });
+      std::ranges::sort(rows, {}, [&](std::size_t i) { return commands[i]->command.begin_frame; });
     const auto latency = [&](const auto& entry) {
-      return commands[entry.second.front()].command.latency();
+      return commands[entry.second.front()]->command.latency();
     };
     const auto near = std::ranges::max_element(points, {}, latency);
     const auto far = std::ranges::min_element(points, {}, latency);
     for (std::size_t i = 0; i < std::min(near->second.size(), far->second.size()); ++i)
-      divide_latency(commands[near->second[i]], commands[far->second[i]]);
+      divide_latency(*commands[near->second[i]], *commands[far->second[i]]);
     for (const auto& [point, rows] : points)
       for (std::size_t i = 0; point != near->first && i < rows.size(); ++i) {
         joined[rows[i]] = true;
-        farther.insert(commands[rows[i]].command.connection);
+        farther.insert(commands[rows[i]]->command.connection);
       }
   }
   std::size_t i = 0;
-  std::erase_if(commands, [&](const FoundCommand& found) {
+  std::erase_if(commands, [&](const auto& found) {
     // What has no end at one point has none at the others.
-    return joined[i++] || (!found.command.ended && farther.contains(found.command.connection));
+    return joined[i++] || (!found->command.ended && farther.contains(found->command.connection));
   });
   return farther;
 }

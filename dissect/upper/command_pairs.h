@@ -14,7 +14,6 @@ namespace lw::dissect {
 /// stays, and takes from the point nearest to the target how long the target took. The clocks of
 /// the points need not agree, as only times of one point are subtracted from each other. Returns
 /// the connections whose commands were joined to those of others.
-std::set<std::uint32_t> join_points(std::vector<FoundCommand>& commands,
-                                    const analysis::Analyst& analyst);
+std::set<std::uint32_t> join_points(FoundCommands& commands, const analysis::Analyst& analyst);
 
 }  // namespace lw::dissect

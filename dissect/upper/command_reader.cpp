@@ -2,7 +2,9 @@
 #include "dissect/upper/command_reader.h"
 
 #include <algorithm>
+#include <compare>
 #include <ranges>
+#include <set>
 #include <span>
 
 #include <fmt/format.h>
@@ -24,17 +26,18 @@ using upper::StorageCommand;
 
 /// The commands of all points, while the capture is read.
 struct Collected {
-  std::vector<StorageCommand> commands;
+  FoundCommands commands;
   std::uint64_t left_out = 0;
 
   void add(const StorageCommand& command) {
-    commands.push_back(command);
+    commands.push_back(std::make_unique<FoundCommand>(FoundCommand{.command = command}));
     if (commands.size() >= 2 * upper::kMostRows) drop_fastest();
   }
   void drop_fastest() {
     if (commands.size() <= upper::kMostRows) return;
     const auto middle = commands.begin() + static_cast<std::ptrdiff_t>(upper::kMostRows);
-    std::ranges::nth_element(commands, middle, std::greater{}, &StorageCommand::host_time);
+    std::ranges::nth_element(commands, middle, std::greater{},
+                             [](const auto& found) { return found->command.host_time(); });
     left_out += commands.size() - upper::kMostRows;
     commands.resize(upper::kMostRows);
   }
@@ -58,13 +61,15 @@ bool is_doubtful(const Anomaly& anomaly) noexcept {
          });
 }
 
-std::string causes_of(const Anomaly& anomaly) {
+/// `without_nak`: the receiver had no reason for one.
+std::string causes_of(const Anomaly& anomaly, bool without_nak) {
   if (anomaly.certainty == Certainty::unknown) return "unknown";
   if (anomaly.certainty == Certainty::certain) return std::string(token_of(anomaly.cause));
   std::string text;
   for (const analysis::Hypothesis& one : anomaly.alternatives)
-    text += fmt::format("{}{}", text.empty() ? "" : " or ", token_of(one.cause));
-  return text;
+    if (!without_nak || one.cause != Cause::sequence_nak)
+      text += fmt::format("{}{}", text.empty() ? "" : " or ", token_of(one.cause));
+  return text.empty() ? "unknown" : text;
 }
 
 /// The anomaly that has the frame of a command that came again; null: none.
@@ -85,7 +90,8 @@ void judge_recovery(FoundCommand& found, std::span<const Anomaly> anomalies) {
   StorageCommand& command = found.command;
   if (command.recovery_frame == 0) return;
   const Anomaly* const recovery = recovery_with(command, anomalies);
-  found.recovery_cause = recovery == nullptr ? "unknown" : causes_of(*recovery);
+  found.recovery_cause =
+      recovery == nullptr ? "unknown" : causes_of(*recovery, command.recovery_of_newest);
   if (recovery == nullptr) return;
   Duration& part = command.part(Part::recovery);
   if (is_doubtful(*recovery)) command.part(Part::undecided) += part;
@@ -147,13 +153,53 @@ void add_to_groups(CommandGroups& groups, const StorageCommand& command) {
     ++group.without_end;
 }
 
-/// Slow commands first; what waits for an event, or has no end, last.
-bool is_slower(const FoundCommand& one, const FoundCommand& other) noexcept {
-  const auto rank = [](const FoundCommand& found) {
-    const bool counts = found.command.ended && !found.command.waits_for_event;
-    return std::tuple(!counts, -found.command.host_time().count(), found.command.begin_frame);
-  };
-  return rank(one) < rank(other);
+/// The place of a command in the order of rows: slow ones first, then those without completion,
+/// then what waits for an event.
+struct RowOrder {
+  int rank = 0;
+  std::int64_t fast_ns = 0;
+  std::uint64_t begin_frame = 0;
+  std::size_t index = 0;
+  auto operator<=>(const RowOrder&) const = default;
+};
+
+void sort_slowest_first(FoundCommands& commands) {
+  std::vector<RowOrder> order;
+  order.reserve(commands.size());
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    const StorageCommand& command = commands[i]->command;
+    const int rank = command.waits_for_event ? 2 : command.ended ? 0 : 1;
+    order.push_back({rank, -command.host_time().count(), command.begin_frame, i});
+  }
+  std::ranges::sort(order);
+  FoundCommands sorted;
+  sorted.reserve(commands.size());
+  for (const RowOrder& row : order) sorted.push_back(std::move(commands[row.index]));
+  commands = std::move(sorted);
+}
+
+/// The groups of all connections together, but for those whose commands another point has, too.
+CommandGroups groups_without(const std::map<std::uint32_t, CommandGroups>& groups,
+                             const std::set<std::uint32_t>& farther) {
+  CommandGroups joined;
+  for (const auto& [connection, some] : groups) {
+    if (farther.contains(connection)) continue;
+    for (const auto& [key, group] : some) {
+      CommandGroup& all = joined[key];
+      all.commands += group.commands;
+      all.failed += group.failed;
+      all.without_end += group.without_end;
+      all.latency.merge(group.latency);
+    }
+  }
+  return joined;
+}
+
+/// What the analysis of its connection knows about a command.
+void judge(FoundCommand& found, const analysis::Analyst& analyst, const CommandPackets& packets) {
+  found.point = point_of_connection(analyst, found.command.connection);
+  judge_recovery(found, packets.recoveries_of(found.command.connection));
+  split(found.command, path_facts_of(analyst, found.command));
 }
 
 }  // namespace
@@ -174,36 +220,20 @@ CapturedCommands read_commands(FrameSource& source, CapturePoints points,
   packets.bind(analyst);
   CaptureTotals totals;
   read.begin = source.begin();
-  read.damage = analyse(source, analyst, read.points, 1, &totals,
-                        [&packets](const CapturedFrame& captured, const roce::Frame& frame) {
-                          packets.keep(captured, frame);
-                        });
+  read.damage =
+      analyse(source, analyst, read.points, 1, &totals, {},
+              [&packets](const CapturedFrame& captured, const wire::OpcodeInfo& opcode,
+                         wire::Bytes payload) { packets.keep(captured, opcode, payload); });
   packets.finish();
   read.roce = totals.roce;
   collected.drop_fastest();
   read.fastest_left_out = collected.left_out;
   for (const upper::UpperFacts* const facts : packets.follower().facts())
     read.connections.push_back(upper_connection_of(analyst, *facts));
-  for (StorageCommand& command : collected.commands) {
-    FoundCommand found{.command = command,
-                       .point = point_of_connection(analyst, command.connection)};
-    judge_recovery(found, packets.recoveries_of(command.connection));
-    split(found.command, path_facts_of(analyst, command));
-    read.commands.push_back(std::move(found));
-  }
-  collected.commands.clear();
-  const auto farther = join_points(read.commands, analyst);
-  for (auto& [connection, some] : groups) {
-    if (farther.contains(connection)) continue;
-    for (auto& [key, group] : some) {
-      CommandGroup& all = read.groups[key];
-      all.commands += group.commands;
-      all.failed += group.failed;
-      all.without_end += group.without_end;
-      all.latency.merge(group.latency);
-    }
-  }
-  std::ranges::stable_sort(read.commands, is_slower);
+  read.commands = std::move(collected.commands);
+  for (const auto& found : read.commands) judge(*found, analyst, packets);
+  read.groups = groups_without(groups, join_points(read.commands, analyst));
+  sort_slowest_first(read.commands);
   return read;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -26,6 +27,9 @@ struct FoundCommand {
   std::optional<std::uint32_t> far_point = {};
 };
 
+/// Rows are long: they stay at their place in memory while they are sorted.
+using FoundCommands = std::vector<std::unique_ptr<FoundCommand>>;
+
 /// The upper layer of a connection, and its ends.
 struct FoundConnection {
   upper::UpperFacts facts;
@@ -46,8 +50,8 @@ using CommandGroups = std::map<CommandKey, CommandGroup>;
 /// All commands of a capture.
 struct CapturedCommands {
   CapturePoints points;
-  std::optional<Instant> begin = {};   // of relative times: the stamp of the first frame
-  std::vector<FoundCommand> commands;  // the slowest first; those without an end last
+  std::optional<Instant> begin = {};  // of relative times: the stamp of the first frame
+  FoundCommands commands;             // the slowest first; those without an end last
   std::vector<FoundConnection> connections;
   CommandGroups groups;
   std::uint64_t fastest_left_out = 0;  // commands beyond upper::kMostRows

@@ -63,7 +63,8 @@ std::string slowest_text(const CapturedCommands& all, std::size_t most, TimeStyl
                            {"latency", Align::right},
                            {"of which"}});
   RowTimes times(style, all.begin);
-  for (const FoundCommand& found : all.commands | std::views::take(most)) {
+  for (const auto& row : all.commands | std::views::take(most)) {
+    const FoundCommand& found = *row;
     const StorageCommand& command = found.command;
     if (!command.ended || command.waits_for_event) break;
     table.add_row({times.text(command.begin), fmt::format("{}", command.begin_frame),
@@ -75,6 +76,44 @@ std::string slowest_text(const CapturedCommands& all, std::size_t most, TimeStyl
   return table.empty() ? std::string() : "\nThe slowest commands:\n" + table.to_string();
 }
 
+/// The commands without completion, those first that were open for longest; empty: there are none.
+std::string unfinished_text(const CapturedCommands& all, std::size_t most, TimeStyle style) {
+  report::TextTable table({{"time"},
+                           {"frame", Align::right},
+                           {"connection", Align::right},
+                           {"operation"},
+                           {"bytes", Align::right},
+                           {"open for", Align::right},
+                           {"packets"}});
+  RowTimes times(style, all.begin);
+  const auto is_unfinished = [](const auto& found) {
+    return !found->command.ended && !found->command.waits_for_event;
+  };
+  for (const auto& found :
+       all.commands | std::views::filter(is_unfinished) | std::views::take(most)) {
+    const StorageCommand& command = found->command;
+    table.add_row({times.text(command.begin), fmt::format("{}", command.begin_frame),
+                   fmt::format("{}", command.connection),
+                   fmt::format("{} {}", name_of(command.protocol), command.operation),
+                   data_size_text(command.bytes), format_duration(command.latency()),
+                   command.recovery_frame == 0
+                       ? ""
+                       : fmt::format("came again with frame {} ({})", command.recovery_frame,
+                                     found->recovery_cause)});
+  }
+  return table.empty() ? std::string() : "\nCommands without completion:\n" + table.to_string();
+}
+
+/// ", 3 failed (2 LBA Out of Range, 1 Internal Error)"
+std::string failures_text(const UpperFacts& facts) {
+  if (facts.errors == 0) return {};
+  std::string names;
+  for (const upper::FailedCount& count : facts.failed)
+    names += fmt::format("{}{} {}", names.empty() ? "" : ", ", count.commands,
+                         status_name(facts.protocol, count.kind, count.status));
+  return fmt::format(", {} failed{}", facts.errors, names.empty() ? "" : " (" + names + ")");
+}
+
 std::string upper_counts_text(const UpperFacts& facts) {
   const struct {
     std::uint64_t count;
@@ -82,17 +121,16 @@ std::string upper_counts_text(const UpperFacts& facts) {
   } kCounts[] = {{facts.open, "without completion"},
                  {facts.beginless, "completions without command"},
                  {facts.replaced, "with an identifier that was still in use"},
-                 {facts.errors, "failed"},
                  {facts.aborts, "aborts"},
                  {facts.exhausted, "begun with all credits or the whole queue in use"},
                  {facts.credit_waits, "SENDs waited for credits"},
-                 {facts.keep_alives_missed, "keep-alives too late"},
+                 {facts.keep_alives_missed, "keep-alives too late or not answered in time"},
                  {facts.encrypted, "encrypted messages"},
                  {facts.unreadable, "SENDs that are no message of the protocol or are cut"}};
   std::string text;
   for (const auto& [count, words] : kCounts)
     if (count > 0) text += fmt::format(", {} {}", count, words);
-  return text;
+  return text + failures_text(facts);
 }
 
 std::string upper_connection_text(const CapturedCommands& all, const FoundConnection& found) {
@@ -123,7 +161,7 @@ Slowest slowest_of(const CapturedCommands& all) {
   constexpr int kSlow = 3;
   Slowest slowest;
   if (all.commands.empty()) return slowest;
-  const StorageCommand& first = all.commands.front().command;
+  const StorageCommand& first = all.commands.front()->command;
   if (!first.ended || first.waits_for_event) return slowest;
   Histogram latency;
   for (const auto& [key, group] : all.groups)
@@ -132,11 +170,11 @@ Slowest slowest_of(const CapturedCommands& all) {
       slowest.of += group.commands;
     }
   const Duration least{latency.quantile(0.5) * kSlow};
-  for (const FoundCommand& found : all.commands) {
-    const StorageCommand& command = found.command;
+  for (const auto& found : all.commands) {
+    const StorageCommand& command = found->command;
     if (!command.ended || command.waits_for_event || command.host_time() <= least) break;
     if (command.protocol == first.protocol && command.operation == first.operation)
-      slowest.commands.push_back(&found);
+      slowest.commands.push_back(found.get());
   }
   return slowest;
 }
@@ -194,6 +232,7 @@ std::string commands_text(const CapturedCommands& all, std::size_t slowest, Time
   std::string text = facts_text(all);
   if (all.groups.empty()) return text;
   text += "\n" + groups_text(all.groups) + slowest_text(all, slowest, style);
+  text += unfinished_text(all, slowest, style);
   if (const std::string sentence = slowest_sentence(all); !sentence.empty())
     text += "\n" + sentence + "\n";
   if (all.fastest_left_out > 0)

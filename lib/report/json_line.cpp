@@ -39,10 +39,19 @@ std::string json_line(const JsonOutput& output, const Json& object) {
 }
 
 std::string json_string(std::string_view text) {
-  if (!is_plain(text)) return dump(Json(text));
   std::string quoted;
-  quoted.reserve(text.size() + 2);
-  return quoted.append("\"").append(text).append("\"");
+  append_json_string(quoted, text);
+  return quoted;
+}
+
+void append_json_string(std::string& out, std::string_view text) {
+  if (!is_plain(text)) {
+    out += dump(Json(text));
+    return;
+  }
+  out += '"';
+  out += text;
+  out += '"';
 }
 
 std::string RowFormat::line(const Json& row) {

@@ -27,6 +27,7 @@ std::string json_line(const JsonOutput& output, const Json& object);
 /// Returns a string as JSON, including quotes; for programs that write many lines without a Json
 /// object.
 std::string json_string(std::string_view text);
+void append_json_string(std::string& out, std::string_view text);
 
 /// Output format of a command's rows.
 enum class RowStyle : std::uint8_t { text, json, csv };

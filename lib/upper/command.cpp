@@ -13,7 +13,7 @@ struct PartInfo {
 constexpr PartInfo kPartInfos[kParts] = {
     {"path", "packets on the way, by the connection's least round trip"},
     {"target", "the target, between a request that has arrived and its answer"},
-    {"path_or_target", "path and target, where the capture shows no round trip to the target"},
+    {"path_or_target", "path or target: the capture shows no round trip, or this ACK came later"},
     {"transfer", "data on the way, and the time between their packets"},
     {"recovery", "lost, late or refused packets that came again"},
     {"credit_wait", "a sender that waited for credits"},
@@ -27,20 +27,25 @@ bool is_behind_path(const PathFacts& facts) noexcept {
   return !facts.to_host || *facts.to_target > *facts.to_host / kNear;
 }
 
-void split_delay(StorageCommand& command, const AnswerDelay& delay,
-                 const PathFacts& facts) noexcept {
-  const auto& round_trip = delay.at_target ? facts.to_target : facts.to_host;
+void split_delay(StorageCommand& command, const SideDelay& delay, const PathFacts& facts) noexcept {
   if (delay.at_target && delay.silence >= facts.timer && is_behind_path(facts)) {
     command.part(Part::undecided) += delay.length;
     return;
   }
-  if (!round_trip && delay.at_target) {
+  const auto& round_trip = delay.at_target ? facts.to_target : facts.to_host;
+  if (delay.answers && delay.at_target && !round_trip) {
     command.part(Part::path_or_target) += delay.length;
     return;
   }
-  const Duration path = std::min(delay.length, round_trip.value_or(Duration{}));
+  const Duration trip = delay.answers ? round_trip.value_or(Duration{}) : Duration{};
+  const Duration path = std::min(delay.length, trip);
+  const Duration rest = delay.length - path;
+  // An ACK that comes late shows that the path was slow, or the whole target: not which.
+  const bool has_ack = delay.answers && delay.at_target;
+  const Duration late = has_ack ? std::clamp(delay.to_ack - path, Duration{}, rest) : Duration{};
   command.part(Part::path) += path;
-  command.part(delay.at_target ? Part::target : Part::transfer) += delay.length - path;
+  command.part(Part::path_or_target) += late;
+  command.part(delay.rest) += rest - late;
 }
 
 }  // namespace

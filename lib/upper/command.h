@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "core/time.h"
 #include "upper/protocol.h"
@@ -25,11 +26,18 @@ constexpr std::size_t kParts = 7;
 std::string_view name_of(Part part) noexcept;  // "path"
 std::string_view help_of(Part part) noexcept;
 
-/// A time at the target: from what it got to what it sent.
-struct AnswerDelay {
+/// A time without a packet of a command: until one side answers, or goes on.
+struct SideDelay {
   Duration length{};
-  Duration silence{};     // before its end: without a new packet from the side
-  bool at_target = true;  // false: at the host
+  Duration silence{};        // before its end: without a new packet from the side
+  Duration to_ack{};         // from its begin until the ACK of what the side got; 0: none passed
+  bool at_target = true;     // false: at the host
+  bool answers = true;       // false: its side sent the packet before, too
+  Part rest = Part::target;  // what it is but for path
+
+  [[nodiscard]] bool is_like(const SideDelay& other) const noexcept {
+    return at_target == other.at_target && answers == other.answers && rest == other.rest;
+  }
 };
 
 /// A command of an upper layer, as it passed the capture point.
@@ -46,11 +54,15 @@ struct StorageCommand {
   std::optional<std::uint16_t> sq_head = {};  // of NVMe: in its completion
   std::optional<std::uint64_t> bytes = {};    // of data; nothing: its length was not captured
   std::uint32_t depth = 0;                    // commands open when it began, itself among them
+  /// Without completion, `end` is when its identifier was used again, or the last command of any
+  /// connection began or ended.
   Instant begin = {}, end = {};
   std::uint64_t begin_frame = 0, end_frame = 0;
   std::uint32_t begin_psn = 0;
   bool ended = false;            // its completion was captured
   bool waits_for_event = false;  // it ends when something happens, not as soon as it can
+  bool is_keep_alive = false;
+  bool is_late = false;  // a keep-alive that came after its timeout
   /// How much later than its completion its request was acknowledged: a host of NVMe ends a command
   /// when it has both.
   Duration late_ack{};
@@ -58,13 +70,16 @@ struct StorageCommand {
   std::optional<std::uint32_t> status = {};
   bool failed = false;
 
-  // What latency has, before split() knows the round trips.
-  std::array<AnswerDelay, kMostDelays> delays{};
-  std::uint8_t delay_count = 0;
   std::array<Duration, kParts> parts{};
   Duration target_recovery{};        // of the part recovery: of what the target sent
   std::uint64_t recovery_frame = 0;  // the first packet that came again; 0: none
   std::uint8_t recovery_direction = 0;
+  /// No later packet had passed before it, so its receiver had no reason for a NAK.
+  bool recovery_of_newest = false;
+
+  // What latency has, before split() knows the round trips.
+  std::array<SideDelay, kMostDelays> delays{};
+  std::uint8_t delay_count = 0;
 
   [[nodiscard]] Duration latency() const noexcept { return stamp_difference(end, begin); }
   /// What its host waits at least.
@@ -90,6 +105,13 @@ struct PathFacts {
 /// undecided. The parts add up to the latency.
 void split(StorageCommand& command, const PathFacts& facts) noexcept;
 
+/// Commands that failed with one status. `kind` as in StorageCommand.
+struct FailedCount {
+  std::uint8_t kind = 0;
+  std::uint32_t status = 0;
+  std::uint64_t commands = 0;
+};
+
 /// Facts of a connection's upper layer.
 struct UpperFacts {
   std::uint32_t connection = 0;
@@ -106,10 +128,13 @@ struct UpperFacts {
   std::uint32_t most_outstanding = 0;
   std::optional<std::uint32_t> limit = {};  // credits or queue size, the newest
   std::uint64_t exhausted = 0;              // commands that began with all credits in use
+  Duration exhausted_time{};                // with all credits in use: the host can begin none
   std::uint64_t credit_waits = 0;           // messages that waited for credits
   std::optional<Duration> keep_alive = {};  // its timeout
+  /// Missed: not answered within the timeout, or the first command of all connections for longer.
   std::uint64_t keep_alives = 0, keep_alives_missed = 0;
   std::uint64_t aborts = 0, errors = 0, encrypted = 0, unreadable = 0;
+  std::vector<FailedCount> failed = {};  // by status, the first kMostStatuses
 };
 
 }  // namespace lw::upper

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "upper/command.h"
@@ -36,7 +38,7 @@ struct Leg {
   PassagePtr passage;
 };
 
-/// A command that has begun.
+/// A command that has begun. Its memory is used again for later ones.
 struct OpenCommand {
   StorageCommand command;
   std::vector<Leg> legs;
@@ -54,9 +56,11 @@ struct Reply {
   std::optional<std::uint16_t> sq_head = {};
 };
 
-/// The open commands of all connections together.
-struct CommandBudget {
+/// What the commands of all connections share.
+struct SharedCommands {
   std::size_t open = 0;
+  std::optional<Instant> newest = {};  // when the last message that begins or ends one passed
+  std::vector<std::unique_ptr<OpenCommand>> spare = {};  // their memory is used again
 };
 
 /// The commands of one connection: matches begin, data and end, and gives each command with the
@@ -65,21 +69,24 @@ class CommandTable {
  public:
   using Take = std::function<void(const StorageCommand&)>;
 
-  CommandTable(UpperFacts& facts, CommandBudget& budget, Take take)
-      : facts_(facts), budget_(budget), take_(std::move(take)) {}
+  CommandTable(UpperFacts& facts, SharedCommands& shared, Take take)
+      : facts_(facts), shared_(shared), take_(std::move(take)) {}
   CommandTable(const CommandTable&) = delete;
   CommandTable& operator=(const CommandTable&) = delete;
 
-  /// Begins a command with the message that asks for it. A command with the same identifier that
-  /// is still open ends without completion. Returns the new one, valid until the next call.
-  OpenCommand& begin(StorageCommand command, std::vector<DataRegion> regions,
-                     std::vector<Leg> legs);
+  /// Begins a command with the passages of the message that asks for it: at least one. A command
+  /// with the same identifier that is still open ends without completion.
+  void begin(const StorageCommand& command, std::span<const DataRegion> regions,
+             std::span<const Leg> legs);
   /// Ends a command. Its begin may come later, where its packets had to wait.
   void end(const Reply& reply);
   /// Data: a WRITE or READ of the target. Returns the command whose memory it uses; null: none.
   OpenCommand* data(const UpperMessage& message);
   /// The open command with this identifier; null: none.
   [[nodiscard]] OpenCommand* find(std::uint64_t id);
+  /// How long no command of any connection began or ended before a moment; nothing: none did
+  /// before.
+  [[nodiscard]] std::optional<Duration> silence_before(Instant now) const noexcept;
   /// A further message of a command.
   void add_leg(OpenCommand& open, Leg leg);
   [[nodiscard]] std::uint32_t outstanding() const noexcept {
@@ -88,21 +95,35 @@ class CommandTable {
   void finish();
 
  private:
-  void close(OpenCommand& open, const Reply& reply);
-  void give_up(std::uint64_t id);
-  void finalize(OpenCommand& open);
+  using OpenPtr = std::unique_ptr<OpenCommand>;
+  using ById = std::unordered_map<std::uint64_t, OpenPtr>;
+
+  OpenPtr make(const StorageCommand& command, std::span<const DataRegion> regions,
+               std::span<const Leg> legs);
+  void note_depth(StorageCommand& command);
+  void note_exhausted(Instant now);
+  void note_failure(const StorageCommand& command);
+  [[nodiscard]] bool is_missed(const StorageCommand& command) const noexcept;
+  void end_early(OpenCommand& open);
+  OpenPtr remove(ById::iterator known);
+  void close(ById::iterator known, const Reply& reply);
+  void give_up(ById::iterator known);
+  void give_up_oldest();
+  void forget_closed();
+  void finalize(OpenPtr open);
   void finalize_old();
   void forget_regions(const OpenCommand& open);
 
   UpperFacts& facts_;
-  CommandBudget& budget_;
+  SharedCommands& shared_;
   Take take_;
-  std::unordered_map<std::uint64_t, OpenCommand> open_;
-  std::unordered_map<std::uint32_t, std::vector<std::uint64_t>> by_key_;  // R_Key: identifiers
-  std::map<std::uint64_t, std::uint64_t> by_serial_;                      // identifiers
-  std::deque<OpenCommand> ended_;  // their times may still change
-  std::deque<Reply> early_;        // replies to commands that have not begun yet
+  ById open_;
+  std::unordered_multimap<std::uint32_t, OpenCommand*> by_key_;  // by R_Key of their regions
+  std::deque<std::pair<std::uint64_t, std::uint64_t>> begun_;    // serial and identifier, in order
+  std::deque<OpenPtr> ended_;                                    // their times may still change
+  std::deque<Reply> early_;  // replies to commands that have not begun yet
   std::uint64_t serial_ = 0;
+  std::optional<Instant> exhausted_since_;  // all credits have been in use
 };
 
 }  // namespace lw::upper

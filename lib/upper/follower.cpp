@@ -9,7 +9,7 @@ namespace lw::upper {
 
 Follower::Connection::Connection(Follower& owner, std::uint32_t number)
     : facts{.connection = number},
-      table(facts, owner.budget_, owner.take_),
+      table(facts, owner.shared_, owner.take_),
       streams{MessageStream(0, owner.waiting_bytes_,
                             [&owner, this](const UpperMessage& message) {
                               owner.take_message(*this, message);

@@ -65,7 +65,7 @@ class Follower {
 
   Take take_;
   std::optional<UpperProtocol> forced_;
-  CommandBudget budget_;
+  SharedCommands shared_;
   std::size_t waiting_bytes_ = 0;
   std::unordered_map<std::uint32_t, std::unique_ptr<Connection>> connections_;
 };

@@ -43,6 +43,9 @@ inline constexpr std::uint32_t kMostCompound = 64;
 /// Commands of one SMB2 message that are read.
 inline constexpr std::uint32_t kMostChained = 64;
 
+/// Statuses of failed commands that are counted apart, of a connection.
+inline constexpr std::size_t kMostStatuses = 32;
+
 /// Longest time from a connection's first packet to another one, 34 years: packets with other
 /// stamps are left out, as sums of their times would overflow.
 inline constexpr Duration kLongestSpan = std::chrono::hours(300'000);

@@ -18,12 +18,16 @@ struct PassTimes {
   Instant delivered;  // the packet that its receiver needed last
   std::uint64_t first_frame = 0, last_frame = 0;  // last: of the packet that was needed last
   std::uint64_t repeated_frame = 0;  // the first packet that came again and was needed; 0: none
+  bool repeated_newest = false;      // no later packet of its direction had passed before it
   Instant previous =
       {};           // the packet before it of its direction; its own stamp where there is none
   Duration held{};  // of the time before `sent`: without progress before a repeated packet
   analysis::Sequence last_psn = 0;
   bool acknowledged = false;     // its receiver has it: what comes again later is not needed
-  Instant acknowledged_at = {};  // when that passed the point
+  Instant acknowledged_at = {};  // when an ACK of it first passed the point
+  Instant known_at = {};         // when the ACK passed that its sender needed last
+  bool asked_again = false;      // its sender repeated it after that: the ACK was lost behind
+  bool ack_confirmed = false;    // a later ACK has passed: known_at does not change any more
 };
 using PassagePtr = std::shared_ptr<PassTimes>;
 

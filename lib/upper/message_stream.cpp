@@ -37,13 +37,6 @@ PassagePtr passage_at(const CapturedPacket& packet, Instant first, analysis::Seq
                                                .last_psn = psn});
 }
 
-/// A packet came again, and the receiver needed it.
-void needed_again(PassTimes& passage, const CapturedPacket& packet) noexcept {
-  passage.delivered = std::max(passage.delivered, packet.stamp);
-  passage.last_frame = packet.number;
-  if (passage.repeated_frame == 0) passage.repeated_frame = packet.number;
-}
-
 }  // namespace
 
 /// Extends a PSN to 64 bits, nearest to the newest one.
@@ -139,8 +132,9 @@ void MessageStream::close() {
   open_->data = data_;
   unacknowledged_.push_back(open_->request);
   if (unacknowledged_.size() > kMostUnacknowledged) {
-    unacknowledged_.front()->acknowledged = true;
-    unacknowledged_.front()->acknowledged_at = unacknowledged_.front()->delivered;
+    PassTimes& oldest = *unacknowledged_.front();
+    oldest.acknowledged = oldest.ack_confirmed = true;
+    oldest.acknowledged_at = oldest.known_at = oldest.delivered;
     unacknowledged_.pop_front();
   }
   const UpperMessage message = std::move(*open_);
@@ -168,10 +162,28 @@ void MessageStream::begin_read(const CapturedPacket& packet, Sequence psn) {
 
 // Packets that come again.
 
+void MessageStream::note_repeated(PassTimes& passage, const CapturedPacket& packet) const noexcept {
+  if (passage.repeated_frame != 0) return;
+  passage.repeated_frame = packet.number;
+  passage.repeated_newest = packet.is_request() && unwrap(packet.psn) == newest_;
+}
+
+/// A packet came again, and the receiver needed it.
+void MessageStream::needed_again(PassTimes& passage, const CapturedPacket& packet) const noexcept {
+  passage.delivered = std::max(passage.delivered, packet.stamp);
+  passage.last_frame = packet.number;
+  note_repeated(passage, packet);
+}
+
 void MessageStream::repeated(const CapturedPacket& packet, Sequence psn) {
   if (packet.info->operation == Operation::read_request) repeated_read(packet, psn);
   for (const PassagePtr& passage : unacknowledged_)
     if (passage->last_psn >= psn) needed_again(*passage, packet);
+  for (const PassagePtr& passage : acknowledged_) {
+    if (passage->last_psn < psn) continue;
+    passage->asked_again = true;
+    note_repeated(*passage, packet);
+  }
   if (open_) needed_again(*open_->request, packet);
   for (Read& read : reads_)
     if (read.psn > psn && read.next == read.psn) needed_again(*read.message.request, packet);
@@ -191,9 +203,12 @@ void MessageStream::repeated_read(const CapturedPacket& packet, Sequence psn) {
 
 /// The receiver has all packets up to a PSN.
 void MessageStream::acknowledge(Sequence up_to, Instant now) {
+  confirm(up_to, now);
   while (!unacknowledged_.empty() && unacknowledged_.front()->last_psn <= up_to) {
-    unacknowledged_.front()->acknowledged = true;
-    unacknowledged_.front()->acknowledged_at = now;
+    PassTimes& passage = *unacknowledged_.front();
+    passage.acknowledged = true;
+    passage.acknowledged_at = passage.known_at = now;
+    acknowledged_.push_back(std::move(unacknowledged_.front()));
     unacknowledged_.pop_front();
   }
   // What is acknowledged and not captured does not come again.
@@ -202,6 +217,22 @@ void MessageStream::acknowledge(Sequence up_to, Instant now) {
     if (open_) open_->partial = true;
     drain();
   }
+}
+
+/// A sender that has no ACK repeats what the receiver has: it waits for the next ACK. One that
+/// covers more ends that.
+void MessageStream::confirm(Sequence up_to, Instant now) {
+  for (const PassagePtr& passage : acknowledged_)
+    if (passage->asked_again && passage->last_psn <= up_to) {
+      passage->known_at = now;
+      passage->asked_again = false;
+    }
+  if (up_to <= acknowledged_to_) return;
+  while (!acknowledged_.empty() && acknowledged_.front()->last_psn <= acknowledged_to_) {
+    acknowledged_.front()->ack_confirmed = true;
+    acknowledged_.pop_front();
+  }
+  acknowledged_to_ = up_to;
 }
 
 // Responses.

@@ -65,8 +65,11 @@ class MessageStream {
   void close();
   void begin_read(const analysis::CapturedPacket& packet, Sequence psn);
   void repeated(const analysis::CapturedPacket& packet, Sequence psn);
+  void note_repeated(PassTimes& passage, const analysis::CapturedPacket& packet) const noexcept;
+  void needed_again(PassTimes& passage, const analysis::CapturedPacket& packet) const noexcept;
   void repeated_read(const analysis::CapturedPacket& packet, Sequence psn);
   void acknowledge(Sequence up_to, Instant now);
+  void confirm(Sequence up_to, Instant now);
   void read_response(const analysis::CapturedPacket& packet, Sequence psn, Bytes bytes);
   void answer_again(Read& read, const analysis::CapturedPacket& packet, Sequence psn);
   [[nodiscard]] Read* read_at(Sequence psn) noexcept;
@@ -84,6 +87,8 @@ class MessageStream {
   std::vector<std::byte> data_;  // of the open message, up to where the capture cuts a packet
   bool cut_ = false;             // it does
   std::deque<PassagePtr> unacknowledged_;
+  std::deque<PassagePtr> acknowledged_;  // by an ACK that may be lost behind the point
+  Sequence acknowledged_to_ = 0;
   std::deque<Read> reads_;
 };
 

@@ -12,6 +12,7 @@ Figures, for SIZE 64 B and 1 KiB of payload:
                              of the analysis over them
   memory of compare          bytes that it takes at most, for each more frame of both captures: from
                              a quarter of the frames to all
+  commands, storage          frames/s of `commands --json` and of anomalies, over 20,000 commands of NVMe
   sessions N                 frames/s of the analysis of 1,000,000 frames of N connections
   memory                     bytes that the analysis of 1,000 QPs takes
   memory of KIND             of the same by captures of many_qps: `one-way`, 1,000 QPs whose ACKs were
@@ -27,6 +28,7 @@ import time
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / 'support'))
 import many_qps  # noqa: E402  (found by the line above)
+import upper_composer  # noqa: E402
 from pcap_file import write_pcap  # noqa: E402
 
 SIZES = {'64 B': 64, '1 KiB': 1024}
@@ -34,6 +36,7 @@ QPS = 64
 MANY_QPS = {'one-way': {'qps': 1000, 'messages': 1500, 'answered': False},
             'flows': {'qps': 500_000}}
 SESSIONS = (1, 100, 20_000)
+STORAGE_COMMANDS = 20_000
 MESSAGES = {'frames': 8000, 'memory': 500}  # a QP
 FIELDS = ('frame.number', 'frame.time_epoch', 'ip.src', 'ip.dst', 'udp.srcport',
           'infiniband.bth.opcode', 'infiniband.bth.destqp', 'infiniband.bth.psn',
@@ -131,6 +134,14 @@ class Bench:
             write_pcap(path, many_qps.capture(qps, 500_000 // qps))
         return (1_000_000 / self._seconds(self._dissect, 'anomalies', path),)
 
+    def storage(self, *words):
+        path = self._in_folder('storage.pcap')
+        if path not in self._frames:
+            frames = upper_composer.compose('nvme', 5, STORAGE_COMMANDS)[0]
+            write_pcap(path, frames)
+            self._frames[path] = len(frames)
+        return (self._frames[path] / self._seconds(self._dissect, *words, path),)
+
     def memory(self):
         path, _ = self._capture(64, 1000, MESSAGES['memory'])
         return self._memory(path)
@@ -163,6 +174,8 @@ def runs(settings, stack):
                          functools.partial(bench.compare, size)))
     for qps in SESSIONS:
         measured.append(((f'sessions {qps:,}',), functools.partial(bench.sessions, qps)))
+    measured.append((('commands',), functools.partial(bench.storage, 'commands', '--json')))
+    measured.append((('storage',), functools.partial(bench.storage, 'anomalies')))
     measured.append((('memory',), bench.memory))
     measured.append((('memory of compare',), bench.compare_memory))
     for kind in MANY_QPS:

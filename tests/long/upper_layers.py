@@ -3,6 +3,7 @@
 time of each part, at whole packets and at snap lengths of 128 and 256. The first argument is the number of
 connections of each protocol."""
 
+import collections
 import pathlib
 import sys
 import tempfile
@@ -30,6 +31,17 @@ class UpperLayers(unittest.TestCase):
 
     def test_smb(self):
         self.check('smb')
+
+    def test_the_causes_of_slow_commands_are_known(self):
+        """A cause that is named is right; of 200 slow commands, it cannot tell that of 20 at most."""
+        counts = collections.Counter()
+        with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+            for seed in range(max(SEEDS // 10, 30)):
+                with self.subTest(seed=seed):
+                    counts.update(upper_checks.slow_verdicts(self, seed, pathlib.Path(folder) / 'made.pcap'))
+        slow = counts['right'] + counts['cannot tell']
+        print(f'# {slow} slow commands, cannot tell {counts["cannot tell"]}')
+        self.assertLessEqual(counts['cannot tell'], slow / 10)
 
 
 if __name__ == '__main__':

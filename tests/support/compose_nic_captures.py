@@ -277,14 +277,14 @@ def gid(host):
     return address.packed if address.version == 6 else bytes(10) + b'\xff\xff' + address.packed
 
 
-def connect_request(ends, qp, psn, local, port):
+def connect_request(ends, qp, psn, local, port, timeout=18):
     """A REQ for RDMA CM's TCP port space. (IBTA vol. 1, 12.6.5 and annex A11)"""
     near, far = ends
     head = struct.pack('>IIQQII', local, 0, 0x01060000 | port, 0x0C42A10300000001, 0, 0)
     qps = struct.pack('>IIII', qp << 8 | 16, 16, 20 << 3, psn << 8 | 20 << 3 | 7)
     mtu = struct.pack('>HBB', 0xFFFF, 3 << 4 | 7, 15 << 4)
     primary = (struct.pack('>HH', 0xFFFF, 0xFFFF) + gid(near) + gid(far) +
-               struct.pack('>IBBBB', 0x3, 0, 64, 1 << 3, 18 << 3))
+               struct.pack('>IBBBB', 0x3, 0, 64, 1 << 3, timeout << 3))
     private = bytes([0, 0x40]) + struct.pack('>H', 41_000) + bytes(12) + near.ip.packed + bytes(12) + far.ip.packed
     return head + qps + mtu + primary + bytes(44) + private
 

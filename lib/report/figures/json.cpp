@@ -84,9 +84,7 @@ void add_row(Json& into, const Figure& row, const void* object) {
     RowsSink rows(into);
     return row.read(object, rows);
   }
-  ValueSink value;
-  row.read(object, value);
-  put(into, row, std::move(value.made));
+  put(into, row, json_of(row, object));
 }
 
 void add_rows(Json& into, const FigureTable& table, const void* object) {
@@ -94,6 +92,12 @@ void add_rows(Json& into, const FigureTable& table, const void* object) {
 }
 
 }  // namespace
+
+Json json_of(const Figure& row, const void* object) {
+  ValueSink value;
+  row.read(object, value);
+  return std::move(value.made);
+}
 
 Json json_of(const FigureTable& table, const void* object) {
   Json json = Json::object();

@@ -10,6 +10,8 @@ namespace lw::report {
 
 /// The figures of the struct of a table as a JSON object, in the order of the table.
 Json json_of(const FigureTable& table, const void* object);
+/// The value of one row, which is not empty.
+Json json_of(const Figure& row, const void* object);
 template <class T>
 Json json_of(const T& object) {
   return json_of(T::figures(), &object);

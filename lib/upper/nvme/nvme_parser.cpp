@@ -50,13 +50,14 @@ void NvmeParser::take_capsule(const UpperMessage& message, const Capsule& capsul
                          .id = capsule.id,
                          .queue = queue_id_,
                          .bytes = capsule.length,
-                         .waits_for_event = is_admin && capsule.opcode == kAsyncEvent};
-  std::vector<DataRegion> regions;
-  if (capsule.keyed && capsule.length > 0)
-    regions.push_back({capsule.address, capsule.length, capsule.r_key});
-  table_.begin(command, std::move(regions), {{.passage = message.request}});
+                         .waits_for_event = is_admin && capsule.opcode == kAsyncEvent,
+                         .is_keep_alive = is_admin && capsule.opcode == kKeepAlive};
+  if (command.is_keep_alive) note_keep_alive(command, message);
+  const DataRegion region{capsule.address, capsule.length, capsule.r_key};
+  const Leg leg{.passage = message.request};
+  const std::size_t regions = capsule.keyed && capsule.length > 0 ? 1 : 0;
+  table_.begin(command, {&region, regions}, {&leg, 1});
   if (is_admin && capsule.opcode == kAbort) ++facts_.aborts;
-  if (is_admin && capsule.opcode == kKeepAlive) note_keep_alive(message);
 }
 
 void NvmeParser::take_completion(const UpperMessage& message, const CompletionEntry& completion) {
@@ -80,19 +81,16 @@ void NvmeParser::note_connect(const Capsule& capsule) {
   note_queue(capsule.queue_id() == 0 ? QueueKind::admin : QueueKind::io);
   queue_id_ = capsule.queue_id();
   facts_.limit = capsule.queue_size();  // one entry of a ring stays free
-  last_keep_alive_.reset();
   if (queue_ == QueueKind::admin && capsule.keep_alive_ms() != 0)
     facts_.keep_alive = std::chrono::milliseconds(capsule.keep_alive_ms());
 }
 
-/// A target ends the association when no Keep Alive comes within the timeout.
-void NvmeParser::note_keep_alive(const UpperMessage& message) {
+/// A target ends the association when nothing comes within the timeout: commands of all its queues
+/// count, where it says so. (Base specification 2.0, 3.9.4.1)
+void NvmeParser::note_keep_alive(StorageCommand& command, const UpperMessage& message) {
   ++facts_.keep_alives;
-  const Instant now = message.request->delivered;
-  if (last_keep_alive_ && facts_.keep_alive &&
-      stamp_difference(now, *last_keep_alive_) > *facts_.keep_alive)
-    ++facts_.keep_alives_missed;
-  last_keep_alive_ = now;
+  const auto silence = table_.silence_before(message.request->delivered);
+  command.is_late = silence && facts_.keep_alive && *silence > *facts_.keep_alive;
 }
 
 }  // namespace lw::upper::nvme

@@ -19,7 +19,7 @@ class NvmeParser final : public Parser {
   void take_completion(const UpperMessage& message, const CompletionEntry& completion);
   void note_connect(const Capsule& capsule);
   void note_queue(QueueKind queue);
-  void note_keep_alive(const UpperMessage& message);
+  void note_keep_alive(StorageCommand& command, const UpperMessage& message);
   [[nodiscard]] QueueKind queue_for(const Capsule& capsule) const noexcept;
 
   UpperFacts& facts_;
@@ -27,7 +27,6 @@ class NvmeParser final : public Parser {
   std::optional<std::uint8_t> host_;  // the direction of the host's requests
   QueueKind queue_ = QueueKind::unknown;
   std::optional<std::uint16_t> queue_id_;
-  std::optional<Instant> last_keep_alive_;
 };
 
 }  // namespace lw::upper::nvme

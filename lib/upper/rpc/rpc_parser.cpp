@@ -81,14 +81,11 @@ void RpcParser::take_call(const UpperMessage& message, const TransportHeader& he
   std::vector<DataRegion> regions = header.reads;
   regions.insert(regions.end(), header.writes.begin(), header.writes.end());
   regions.insert(regions.end(), header.reply.begin(), header.reply.end());
-  if (is_callback) {
-    // The credits are those of the client's calls.
-    const auto limit = std::exchange(facts_.limit, std::nullopt);
-    table_.begin(command, std::move(regions), {{.passage = message.request}});
-    facts_.limit = limit;
-    return;
-  }
-  table_.begin(command, std::move(regions), {{.passage = message.request}});
+  const Leg leg{.passage = message.request};
+  // The credits are those of the client's calls.
+  const auto limit = is_callback ? std::exchange(facts_.limit, std::nullopt) : facts_.limit;
+  table_.begin(command, regions, {&leg, 1});
+  facts_.limit = limit;
 }
 
 void RpcParser::take_reply(const UpperMessage& message, const TransportHeader& header) {

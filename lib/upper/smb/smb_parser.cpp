@@ -133,7 +133,7 @@ void SmbParser::take_request(std::uint8_t direction, const std::vector<Leg>& leg
     return;
   }
   if (header.command == kEcho) ++facts_.keep_alives;
-  DataAccess access = read_access(header, bytes);
+  const DataAccess access = read_access(header, bytes);
   std::vector<Leg> request = legs;
   for (Leg& leg : request) leg.from_target = false;
   table_.begin({.direction = direction,
@@ -141,7 +141,7 @@ void SmbParser::take_request(std::uint8_t direction, const std::vector<Leg>& leg
                 .id = header.message_id,
                 .bytes = access.bytes,
                 .waits_for_event = waits_for_event(header.command)},
-               std::move(access.regions), std::move(request));
+               access.regions, request);
 }
 
 void SmbParser::take_response(const std::vector<Leg>& legs, const Header& header) {

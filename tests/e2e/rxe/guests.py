@@ -228,6 +228,13 @@ class Guest:
                                   os.SCHED_FIFO if preferred else os.SCHED_OTHER,
                                   os.sched_param(priority if preferred else 0))
 
+    def pause(self):
+        """Stops the whole machine, its clock excepted."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self):
+        self._process.send_signal(signal.SIGCONT)
+
     def cpu_ns(self):
         """CPU time in ns that the guest's CPU has taken of this machine: none while it is idle."""
         return sum(int((task / 'schedstat').read_text().split()[0])
@@ -323,6 +330,11 @@ class Box:
             stdin=subprocess.DEVNULL, stdout=open(self._out, 'wb'), stderr=open(self._err, 'wb'),
             cwd=self.folder, preexec_fn=die_with_us)
         self._ready = ready
+
+    def stay_on(self, cpu):
+        """All threads on one CPU of this machine."""
+        for task in pathlib.Path(f'/proc/{self._process.pid}/task').iterdir():
+            os.sched_setaffinity(int(task.name), [cpu])
 
     def wait_until_ready(self, timeout=90):
         until = time.monotonic() + timeout

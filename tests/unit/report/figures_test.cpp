@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <limits>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +10,7 @@
 #include "report/figures/json.h"
 #include "report/figures/metrics.h"
 #include "report/figures/read_json.h"
+#include "report/figures/rows.h"
 #include "report/figures/schema.h"
 
 namespace lw::report {
@@ -155,6 +158,63 @@ TEST(Figures, TheSchemaAllowsThatAndNothingElse) {
     EXPECT_TRUE(is_required(name)) << name;
   for (const char* name : {"absent", "part", "rare", "expectations"})
     EXPECT_FALSE(is_required(name)) << name;
+}
+
+/// Rows of each shape, which no other row replaces.
+struct Line {
+  std::string text = "plain";
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  std::optional<std::string> name = {};
+  std::optional<double> rate = {};
+  std::optional<std::uint64_t> absent = {};
+  bool holds = false;
+  Part part{1, 2};
+  std::vector<std::string> list = {"a", "b"};
+
+  static const FigureTable& figures() {
+    using Row = FigureOf<Line>;
+    static constexpr Figure kRows[] = {Row::of<&Line::text>("text", "Text."),
+                                       Row::of<&Line::least>("least", "Least."),
+                                       Row::of<&Line::most>("most", "Most."),
+                                       Row::of<&Line::name>("name", "Name.").or_null(),
+                                       Row::of<&Line::rate>("rate", "Rate.").or_null(),
+                                       Row::of<&Line::holds>("holds", "Holds."),
+                                       Row::of<&Line::part>("part", "Part."),
+                                       Row::of<&Line::list>("list", "List."),
+                                       Row::of<&Line::absent>("absent", "Left out.")};
+    static constexpr FigureTable kTable{"Line.", kRows};
+    return kTable;
+  }
+};
+constexpr JsonOutput kLine{.name = "line", .title = "", .figures = &Line::figures, .version = 2};
+
+/// What FigureRows writes for a line and another after it.
+std::string both_lines(RowStyle style, const Line& line) {
+  FigureRows rows(style, kLine);
+  std::string text;
+  rows.append(text, line);
+  rows.append(text, Line{});
+  return text;
+}
+
+TEST(Figures, RowsAreThoseOfJsonObjects) {
+  Line all{.text = "quote\" comma, line\n \xc3\xa9 \xff",
+           .name = "",
+           .rate = 1e300,
+           .absent = 7,
+           .list = {"\xff"}};
+  for (const Line& line : {Line{}, all, Line{.rate = 0.1}, Line{.rate = -0.0}}) {
+    EXPECT_EQ(both_lines(RowStyle::json, line), json_line(kLine, line) + json_line(kLine, Line{}));
+    if (line.absent) continue;  // RowFormat leaves out its column
+    RowFormat format(RowStyle::csv, kLine);
+    std::string expected = format.line(json_of(line));
+    expected.replace(expected.find("list"), 4, "list,absent");
+    expected.insert(expected.size() - 1, ",");
+    std::string second = format.line(json_of(Line{}));
+    second.insert(second.size() - 1, ",");
+    EXPECT_EQ(both_lines(RowStyle::csv, line), expected + second);
+  }
 }
 
 /// A figure that had another name in the release before.
