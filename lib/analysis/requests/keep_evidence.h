@@ -27,7 +27,7 @@ class KeepEvidence {
     const Sent* request = nullptr;
     Sequence psn = 0, end = 0;  // what it asks for
     Sequence newest = 0;        // one past the highest PSN sent
-    Instant stamp;
+    Instant stamp = {};
     bool by_nak = false;    // a NAK asked for it
     bool by_timer = false;  // a timer made its sender repeat it
     bool answered = false;  // what passed of its response has reached the requester, or was lost
