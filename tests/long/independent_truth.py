@@ -58,6 +58,8 @@ class IndependentTruth(unittest.TestCase):
                 count = counts.get(kind, {})
                 self.assertEqual((count.get('false', 0), count.get('missed', 0)), (0, 0), (key, kind))
             self.assertEqual(counts.get('messages:match', {}).get('false', 0), 0, key)
+            latency = counts.get('messages:latency', {})
+            self.assertLessEqual(200 * latency.get('false', 0), latency.get('right', 0), key)
 
     def test_other_parameters(self):
         for script, (most_false, most_missed) in VARIED.items():

@@ -82,12 +82,13 @@ class SecondTruth(unittest.TestCase):
                 self.assertLessEqual(100 * counts.get('cannot tell', 0), 70 * counts['captures'], said)
 
     def test_latencies_of_messages(self):
-        """Open where an answer may have met the repetition of its request. Wrong where a requester that keeps
-        responses asks again for a READ of which all responses have passed."""
+        """Open where an answer may have met the repetition of its request, and where nothing shows whether the
+        requester keeps responses behind a missing one. Most wrong ones are seen far from the requester: a part of
+        what it asked for again had reached it."""
         said = run('messages.py', 'all', max(1, SEEDS // 20))
         counts = json.loads(said.rpartition('all ')[2])
-        self.assertGreaterEqual(100 * counts['exact'], 95.5 * counts['messages'], said)
-        self.assertLessEqual(100 * counts.get('wrong', 0), 2 * counts['messages'], said)
+        self.assertGreaterEqual(100 * counts['exact'], 96.5 * counts['messages'], said)
+        self.assertLessEqual(100 * counts.get('wrong', 0), counts['messages'], said)
 
 
 if __name__ == '__main__':

@@ -10,6 +10,13 @@ namespace {
 
 constexpr auto kAnyNumber = std::numeric_limits<std::uint8_t>::max();  // of answers that are due
 
+/// Time from the first transmission of a request to a response, in ns.
+std::uint32_t time_until(const CapturedPacket& response, const Sent& request) noexcept {
+  constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  const std::int64_t time = stamp_difference(response.stamp, request.stamp).count();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(time, 0, kMost));
+}
+
 /// Whether MSN `one` is lower than `other`; both have 24 bits.
 bool is_lower_msn(std::uint32_t one, std::uint32_t other) noexcept {
   return wire::Psn::distance(wire::Psn{one}, wire::Psn{other}) > 0;
@@ -35,6 +42,7 @@ bool FetchResponses::take(const CapturedPacket& packet, Sequence psn, Sent& read
                               .requested = read.stamp,
                               .ip_id = packet.ip_id}));
   note_first(packet, psn, read);
+  if (read.responses == 0) read.until_response = time_until(packet, read);
   read.responses = at + 1;
   read.response_frame = packet.number;
   read.response_stamp = packet.stamp;
@@ -54,6 +62,7 @@ bool FetchResponses::take(const CapturedPacket& packet, Sequence psn, Sent& read
 void FetchResponses::take_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic) {
   note_first(packet, psn, atomic);
   atomic.answered = true;
+  atomic.until_response = time_until(packet, atomic);
   atomic.responses = 1;
   atomic.response_frame = packet.number;
   atomic.response_stamp = packet.stamp;

@@ -119,22 +119,17 @@ class FetchResponses {
   }
   /// One past the highest PSN of a response, also without its request; 0: none came.
   [[nodiscard]] Sequence answered_end() const noexcept { return end_; }
-  /// Reports what is still missing at the end of the capture, at `end`. Returns the lowest PSN
-  /// whose response may come later; the highest number: none.
-  Sequence finish(Instant end) {
+  /// Reports what is still missing at the end of the capture, at `end`.
+  void finish(Instant end) {
     again_.decide_jump(0);
     repeated_.end();
-    Sequence open = ~Sequence{0};
     state_.gaps.close([&](const ResponseGap& gap) {
-      const bool may_be_asked = state_.may_be_asked(gap, end);
-      if (gap.asked_again || may_be_asked) open = std::min(open, gap.first);
-      if (may_be_asked)
+      if (state_.may_be_asked(gap, end))
         state_.report_open(gap);
       else
         state_.report_missing(gap);
     });
     refilled_.close([this](const ResponseGap& gap) { state_.report_lost(gap); });
-    return open;
   }
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "analysis/anomaly.h"
@@ -52,6 +53,14 @@ class NakLog {
     const auto nak = std::ranges::find_if(
         naks_, [psn](const Nak& one) { return !one.rnr && !one.used && one.psn == psn; });
     return nak == naks_.end() ? nullptr : &*nak;
+  }
+
+  /// When a NAK, not RNR, named `psn` last; nothing: none did.
+  [[nodiscard]] std::optional<Instant> stamp_of(Sequence psn) const noexcept {
+    std::optional<Instant> stamp;
+    for (const Nak& nak : naks_)
+      if (!nak.rnr && nak.psn == psn) stamp = nak.stamp;
+    return stamp;
   }
 
   /// Whether a NAK, not RNR, names a lower PSN and no recovery has followed it: its packet came

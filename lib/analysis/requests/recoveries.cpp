@@ -164,13 +164,7 @@ void Recoveries::go_on(const CapturedPacket& packet, Sent* known, const Sent& se
   if (known == nullptr) return;
   note_nak_answered(state_, packet, sent.psn);
   state_.answers.note_sent_again(packet, sent.psn);
-  const Duration since = stamp_difference(packet.stamp, known->response_stamp);
-  const bool may_be_early =
-      recovery_->silence >= kShortestTimer || since <= Duration{state_.counts.rtt.maximum()};
-  state_.taken.note_repeated(
-      *known, packet.stamp,
-      state_.setup.round_trip ? state_.setup.round_trip : state_.setup.least_reaction,
-      may_be_early);
+  note_repeated(packet, sent, *known);
   ++known->copies;
   known->note_asked(sent);
   known->last_frame = packet.number;
@@ -181,6 +175,28 @@ void Recoveries::go_on(const CapturedPacket& packet, Sent* known, const Sent& se
   constexpr std::uint32_t kStorm = 3;
   if (known->repeats == kStorm && sent.psn == recovery_->start)
     state_.report.retry_storm(packet, sent.psn, *known);
+}
+
+/// Tells the replay of the requester that a packet is sent again. `known`: its entry in the log.
+void Recoveries::note_repeated(const CapturedPacket& packet, const Sent& sent, Sent& known) {
+  const Duration since = stamp_difference(packet.stamp, known.response_stamp);
+  const auto& setup = state_.setup;
+  const Cause cause = recovery_->cause;
+  state_.taken.note_repeated(
+      state_.log, known,
+      {.psn = sent.psn,
+       .end = std::min(sent.psn + sent.span, known.psn + known.span),
+       .next = next_of(state_.log, state_.acked),
+       .newest = state_.next,
+       .begin = recovery_->first,
+       .stamp = packet.stamp,
+       .round_trip = setup.round_trip ? setup.round_trip : setup.least_reaction,
+       .to_react = state_.time_to_react(),
+       .may_be_early =
+           recovery_->silence >= kShortestTimer || since <= Duration{state_.counts.rtt.maximum()},
+       .by_nak = cause == Cause::sequence_nak || cause == Cause::receiver_not_ready,
+       .by_timer = recovery_->is_by_timer(),
+       .asked = state_.naks.stamp_of(sent.psn)});
 }
 
 /// A new packet with `psn` follows a NAK, and no recovery was seen: a sender that goes back has

@@ -117,6 +117,7 @@ class Recoveries {
 
   void start(Recovery recovery, const Sent* first, std::uint64_t numbers_skipped);
   void go_on(const CapturedPacket& packet, Sent* known, const Sent& sent);
+  void note_repeated(const CapturedPacket& packet, const Sent& sent, Sent& known);
   void note_lost_recovery(const CapturedPacket& packet, Sequence psn);
   [[nodiscard]] bool is_answer_to_nak() const noexcept;
   [[nodiscard]] bool interrupts_another(Sequence psn) const noexcept;

@@ -28,11 +28,10 @@ bool is_cut_read(const Sent* sent) noexcept {
   return sent != nullptr && sent->seen && is_read(sent->opcode) && !sent->has_reth;
 }
 
-/// One past the highest PSN of the SENDs and WRITEs that an answer with `psn` acknowledges.
-Sequence end_of_answered(const CapturedPacket& answer, Sequence psn) noexcept {
-  const bool ack = answer.info->operation == Operation::ack && answer.has_aeth &&
-                   wire::AethFields{answer.syndrome, 0}.kind() == wire::AethKind::ack;
-  return ack ? psn + 1 : psn;
+/// Whether an answer with a PSN acknowledges that PSN, too: it is no NAK.
+bool acknowledges_own(const CapturedPacket& answer) noexcept {
+  return answer.info->operation != Operation::ack ||
+         (answer.has_aeth && wire::AethFields{answer.syndrome, 0}.kind() == wire::AethKind::ack);
 }
 
 /// Whether a request is a FLUSH or ATOMIC WRITE: a READ RESPONSE ONLY without data answers it, as
@@ -115,6 +114,8 @@ void RequestStream::request(const CapturedPacket& packet) {
   // Before a packet within a message, that message has begun.
   const bool begins = packet.info->position != wire::Position::middle &&
                       packet.info->position != wire::Position::last;
+  if (psn >= state_.next && state_.taken.replays())
+    state_.taken.note_new(psn, packet.stamp, state_.time_to_react(), state_.acked);
   if (psn > state_.next) extend_cut_read(begins ? psn : psn - 1);
   if (psn == state_.next)
     advance(packet, psn);
@@ -125,7 +126,8 @@ void RequestStream::request(const CapturedPacket& packet) {
   newest_end_ = psn + state_.setup.span_of(packet);
   state_.ip_numbers.add(packet.ip_id);
   calm_ = state_.begin.has_order() && recoveries_.none_open() && fills_.none_open() &&
-          losses_.none_open() && !early_ack_ && !wrong_.holds() && repetitions_.none_open();
+          losses_.none_open() && !early_ack_ && !wrong_.holds() && repetitions_.none_open() &&
+          !state_.taken.replays();
 }
 
 /// Notes that the first round trip is over, if it is.
@@ -321,9 +323,26 @@ void RequestStream::response(const CapturedPacket& packet) {
     default:
       take_atomic_ack(packet, psn);
   }
-  if (state_.taken.any_wait()) [[unlikely]]
-    state_.taken.take(state_.log, packet, end_of_answered(packet, psn));
+  if (state_.taken.replays()) [[unlikely]] {
+    calm_ = false;
+    replay(packet);
+  }
   state_.fetched.note(packet, psn);
+}
+
+/// Gives an answer to the replay of the requester.
+void RequestStream::replay(const CapturedPacket& packet) {
+  const Sequence psn = unwrap(packet.psn);
+  const Sent* const sent = state_.log.find(psn);
+  const bool responds =
+      packet.info->operation != Operation::ack && sent != nullptr && sent->seen && sent->fetches;
+  state_.taken.take(state_.log,
+                    {.psn = psn,
+                     .end = acknowledges_own(packet) ? psn + 1 : psn,
+                     .responds = responds,
+                     .first = packet.stamp,
+                     .last = {packet.number, packet.stamp}},
+                    state_.acked);
 }
 
 /// Processes a response to a request that was not captured.
@@ -435,11 +454,11 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
   if (is_answered_without_data(*read)) return complete_atomic(packet, psn, *read);
   if (!is_read(read->opcode)) return wrong_.take_to_other(packet, psn, *read);
   note_early(*read);
-  const bool answered = read->answered;
   if (state_.fetched.take_behind(packet, psn, *read)) {
-    if (!answered) note_completed(*read);
+    if (state_.taken.replays()) replay(packet);
     return retire_done();
   }
+  if (psn > read->psn + read->responses) state_.taken.begin(read->psn + read->responses);
   acknowledge(read->psn, packet);
   if (psn == read->psn) state_.answers.sample(*read, packet.stamp);
   // A receiver that keeps what comes behind a gap answers the request and its repetition.
@@ -451,7 +470,6 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
     cut_read(*read, psn + 1);
     end = psn + 1;
   }
-  note_completed(*read);
   acknowledge(end, packet);
   retire_done();
 }
@@ -468,25 +486,16 @@ void RequestStream::take_atomic_ack(const CapturedPacket& packet, Sequence psn) 
   complete_atomic(packet, psn, *atomic);
 }
 
-/// Notes that a READ or atomic is complete, if it is: its sender discarded the ACKs that came
-/// before.
-void RequestStream::note_completed(const Sent& request) {
-  if (!request.answered || request.crossed || request.psn + request.span >= state_.acked) return;
-  state_.taken.note_completed(state_.log, request, state_.acked);
-}
-
 /// Processes the response to an atomic, or to a FLUSH or ATOMIC WRITE.
 void RequestStream::complete_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic) {
   note_early(atomic);
   if (atomic.responses > 0 && atomic.reused) return;
-  const bool answered = atomic.answered;
   if (atomic.responses > 0) {
     state_.fetched.take_again(packet, psn, atomic);
-    if (!answered) note_completed(atomic);
+    if (state_.taken.replays()) replay(packet);
     return retire_done();
   }
   state_.fetched.take_atomic(packet, psn, atomic);
-  note_completed(atomic);
   state_.answers.sample(atomic, packet.stamp);
   acknowledge(psn, packet);
   acknowledge(psn + 1, packet);
@@ -505,6 +514,8 @@ void RequestStream::acknowledge(Sequence end, const CapturedPacket& packet) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });
   state_.acked = end;
+  if (state_.taken.replays()) [[unlikely]]
+    replay(packet);
   if (recoveries_.running() != nullptr) flight_.forget();
   flight_.acknowledged(end, packet.stamp);
   state_.last_progress = packet.stamp;
@@ -520,6 +531,8 @@ void RequestStream::retire_done() {
 /// Marks a request as executed.
 void RequestStream::mark_acknowledged(Sent& sent, const CapturedPacket& packet) {
   if (!sent.seen || sent.answered) return;
+  if (sent.fetches) [[unlikely]]
+    state_.taken.begin(sent.psn + sent.responses);
   if (sent.copies > 0) state_.answers.note_answer(sent, packet.stamp);
   // An ACK without a new MSN answers a repetition: it shows no loss of the answers before it.
   if (sent.fetches && packet.info->operation == Operation::ack &&
@@ -548,9 +561,9 @@ void RequestStream::retire(Cause cause_of_gap) {
 /// A request leaves the log. Only now it is certain which answer completed it: a requester that has
 /// missed the answer to a READ or atomic asks again.
 void RequestStream::forget(const Sent& oldest) {
-  auto completion = state_.taken.completion_of(oldest);
+  const bool discards = state_.setup.scheme != RecoveryScheme::selective;
+  auto completion = state_.taken.forget(oldest, discards);
   if (!state_.reliable) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
-  if (oldest.psn + oldest.span > open_from_) completion.reset();
   messages_.add(oldest, completion);
 }
 
@@ -571,7 +584,8 @@ void RequestStream::finish(Instant end, bool host_answered) {
   recoveries_.report_ended();
   if (early_ack_) state_.report.unseen_before(*early_ack_, state_.next);
   early_ack_.reset();
-  open_from_ = state_.fetched.finish(end);
+  state_.fetched.finish(end);
+  state_.taken.finish(end, state_.time_to_react());
   lone_.finish();
   report_unanswered(end, host_answered);
   retire_beyond(0);

@@ -117,6 +117,7 @@ class RequestStream {
   // Responses.
   void acknowledge(Sequence end, const CapturedPacket& packet);
   void mark_acknowledged(Sent& sent, const CapturedPacket& packet);
+  void replay(const CapturedPacket& packet);
   void take_lone_response(const CapturedPacket& packet);
   void take_ack(const CapturedPacket& packet, Sequence psn);
   void take_cut_ack(const CapturedPacket& packet, Sequence psn);
@@ -137,7 +138,6 @@ class RequestStream {
   void report_unanswered(Instant end, bool host_answered);
   void take_early_ack(const CapturedPacket& packet, Sequence psn);
   void settle_held(std::optional<CapturedPacket> right);
-  void note_completed(const Sent& request);
   void complete_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic);
 
   // Members that a packet in order and its ACK use come first, in few cache lines.
@@ -161,8 +161,7 @@ class RequestStream {
   LoneResponses lone_;
   WrongAnswers wrong_{state_};
   std::optional<EarlyAck> early_ack_;
-  Sequence open_from_ = ~Sequence{0};  // what is behind it was not followed to its end
-  std::optional<Instant> stopped_;     // the last response, if the sender gave up after it
+  std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
   std::optional<OpenRequests> open_;
   MessageRate::Answer first_answer_;
   PsnReuse reuse_;

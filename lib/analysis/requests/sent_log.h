@@ -35,9 +35,9 @@ struct Sent {
   bool reused : 1 = false;           // other requests have had its PSNs: their answers are no news
   bool in_row : 1 = false;           // a gap: the packets around it came one after the other
   bool span_known : 1 = true;  // false: a READ without RETH; `span` is the least that it may be
-  bool untaken : 1 = false;    // its sender has not taken its answer
-  bool unclear : 1 = false;    // it was repeated after its answer: nobody can tell why
   bool crossed : 1 = false;    // a READ or atomic: its answer met its repetition on the way
+  bool unclear_if_kept : 1 = false;  // a READ: nobody can tell which responses its sender lacked,
+                                     // if it keeps those behind a missing one
   // first and last seen; of a gap, the frame that showed it
   std::uint64_t frame = 0, last_frame = 0;
   Instant stamp = {}, last_stamp = {};
@@ -53,6 +53,8 @@ struct Sent {
   // A READ may be repeated for a part of its response. When it was last seen, it did not ask for:
   std::uint32_t last_at = 0;    // PSNs at its begin
   std::uint32_t last_left = 0;  // PSNs at its end
+  std::uint32_t until_response =
+      0;  // ns from its first transmission to its first response, at most 4 s
   // the last READ response, the response to an atomic, or the ACK
   std::uint64_t response_frame = 0;
   Instant response_stamp = {};

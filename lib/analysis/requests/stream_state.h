@@ -62,6 +62,9 @@ struct Refused {
 /// these show about the sender. The parts of RequestStream share it. Each of them holds what is
 /// open there, such as a recovery that goes on.
 struct StreamState {
+  /// The longest time that a sender takes to answer.
+  static constexpr Duration kReaction = std::chrono::milliseconds{4};
+
   StreamState(const StreamSetup& stream_setup, FindingLog& log_of_findings)
       : setup(stream_setup),
         answers(counts.rtt, setup.answer_time),
@@ -80,8 +83,13 @@ struct StreamState {
   }
   /// Whether a packet comes soon enough to be the sender's answer to what came at `before`.
   [[nodiscard]] bool is_answer(const CapturedPacket& packet, Instant before) const noexcept {
-    constexpr Duration kReaction = std::chrono::milliseconds{4};
     return stamp_difference(packet.stamp, before) < Duration{counts.rtt.maximum()} + kReaction;
+  }
+
+  /// The sender has answered what came here longer ago.
+  [[nodiscard]] Duration time_to_react() const noexcept {
+    const Duration known = setup.time_to_answer();
+    return kReaction + (known > Duration{} ? known : Duration{counts.rtt.maximum()});
   }
 
   /// No answer comes sooner; zero: not known.

@@ -459,6 +459,21 @@ def score(T, an, seed, tot, examples):
         if p.op == OP['ACK'] and not p.bad and p.aeth[0] >> 5 in (1, 3):
             k = 'nak' if p.aeth[0] >> 5 == 3 else 'rnr_nak'; event(p.conn, 'found:' + k, cover[k].get(i), (i,))
 
+def latency_column(sim, out, T, firsts, told, c, e, m):
+    """right: as the answer that completed it says. unknown: none is given. either: it is wrong, and no frame shows
+    it: the answer that it ends with was lost or overtaken behind the point, and nothing was sent again until the
+    one that completed it. None: it was not completed within the capture"""
+    end = firsts.get(m['done'].uid) if m['done'] else None
+    if end is None: return None
+    if told['latency_ns'] is None: return 'unknown'
+    begin = firsts[c, e, m['psn']]
+    if told['latency_ns'] == out[end - 1][0] - out[begin - 1][0]: return 'right'
+    said = told['completion_frame']; a, b = (sim.rx.get(out[i - 1][1].uid) for i in (said, end))
+    if a and (a[0] < b[0]) == (said < end): return 'false'
+    between = range(min(said, end), max(said, end) + 1)
+    again = any(out[i - 1][1].retrans and (out[i - 1][1].conn, out[i - 1][1].end) == (c, e) and i not in T.copies and out[i - 1][1].oldpsn < m['psn'] + m['n'] for i in between)
+    return 'false' if again else 'either'
+
 def others(sim, cfg, out, f, P, seed, tot, examples):
     """sessions and messages of a complete capture"""
     scheme = lambda c: 'sr' if cfg.opts[c].selective else 'gbn'
@@ -479,6 +494,9 @@ def others(sim, cfg, out, f, P, seed, tot, examples):
     bypsn = {}
     for c, e in sim.ends:
         for m in sim.ends[c, e].msgs: bypsn[c, m['psn'] & MASK, m['op']] = (c, e, m)
+    firsts = {}   # frames of packets, and of requests with a PSN
+    for i, (t, p) in enumerate(out, 1):
+        if not p.bad: firsts.setdefault(p.uid, i); p.op != CNP and sim.is_req(p) and firsts.setdefault((p.conn, p.end, p.oldpsn), i)
     opn = {'WRITE': 'WRITE', 'SEND': 'SEND', 'READ REQUEST': 'READ', 'FETCH ADD': 'ATOMIC'}
     for j in [json.loads(l) for l in run('messages', f, '--json').splitlines()]:
         conn = out[j['first_frame'] - 1][1].conn
@@ -492,6 +510,9 @@ def others(sim, cfg, out, f, P, seed, tot, examples):
             late_read = p.op in RESPONSES
             good = good and not sim.is_req(p) and (((p.psn - last) & MASK) < 0x100000 or late_read) and p.conn == c and p.end == 1 - e
         mark(conn, 'messages:match', good, 'wrong bytes or completion', j['first_psn'])
+        column = latency_column(sim, out, T, firsts, j, c, e, m)
+        if column: tot[P, 'full', scheme(c)]['messages:latency'][column] += 1
+        if column == 'false' and len(examples['messages:latency']) < 400: examples['messages:latency'].append((seed, P, c, e, m['op'], m['psn'], j['first_frame'], j['completion_frame']))
 
 # ---- tables -----------------------------------------------------------------------------------------------------
 JUDGED = ('gap:', 'lost_after_capture', 'retransmission', 'out_of_order', 'duplicate', 'unanswered', 'stall', 'malformed', 'read_span', 'psn_reused', 'p_key', 'ack_of_unsent', 'no_icrcs')

@@ -127,6 +127,7 @@ class End:
         s.epsn = peer_psn; s.msn = 0; s.naks = False; s.ooo = {}; s.pend_ack = None; s.rnr_left = 0; s.rnr_psn = None
         s.respq = []; s.acc = 0; s.lastcnp = -10**9; s.rread = {}
         s.outstanding_reads = set(); s.got = {}; s.rnrs = 0
+        s.answer = None; s.done = 0   # the answer that is processed; messages that are complete
     # ---- requester
     def post(s, op, length):
         o = s.o; n = max(1, -(-length // o.mtu)); mtu = o.mtu; psn = s.nxt if not s.tab else s.tail
@@ -178,6 +179,7 @@ class End:
     def progress(s, psn):
         if psn <= s.una: return
         s.una = psn; s.retries = 0; s.rnrs = 0; s.arm()
+        while s.done < len(s.msgs) and s.msgs[s.done]['psn'] + s.msgs[s.done]['n'] <= psn: s.msgs[s.done]['done'] = s.answer; s.done += 1
         for b in [b for b in s.outstanding_reads if b + s.tab[b]['span'] <= psn]: s.outstanding_reads.discard(b)
         s.single = [q for q in s.single if q >= psn]
         if s.cur < s.una: s.cur = s.una
@@ -201,7 +203,7 @@ class End:
         return None
     def on_response(s, p):
         if s.dead: return
-        psn = s.una + (((p.psn - s.una) + 0x800000) & MASK) - 0x800000
+        psn = s.una + (((p.psn - s.una) + 0x800000) & MASK) - 0x800000; s.answer = p
         if p.op in (OP['RF'], OP['RM'], OP['RL'], OP['RO'], OP['AACK']):
             base = max((b for b in s.tab if b <= psn and b + s.tab[b]['span'] > psn), default=None)
             if base is None or base not in s.outstanding_reads: return

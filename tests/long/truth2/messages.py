@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Compares the latencies of `messages` with the answers that completed the messages of r2.py."""
+"""Compares the latencies of `messages` with the answers that completed the messages of r2.py.
+
+exact: the latency is right. open: none is given. hidden: it is wrong, and no frame shows it: the answer that
+it ends with was lost or overtaken behind the capture point, and nothing was sent again until the one that
+completed the message. wrong: all others."""
 import collections
 import json
 import os
@@ -29,6 +33,20 @@ def completions_of(net, rows):
     return found
 
 
+def is_hidden(rows, sent, told, truth, end):
+    """Whether nothing that is captured shows that the answer in frame `told` did not complete a message
+    of `sent`, whose PSNs are before `end`, but that in frame `truth`."""
+    said, right = rows[told - 1][1], rows[truth - 1][1]
+    overtaken = said.deliv and right.deliv and (said.deliv[0] < right.deliv[0]) != (told < truth)
+    if said.deliv and not overtaken:
+        return False
+    between = rows[min(told, truth) - 1:max(told, truth)]
+    return not any(
+        again is not None and again.role == 'req' and (again.conn, again.end) == (sent.conn, sent.end)
+        and again.why and not copy and damage is None and again.psn < end
+        for _, again, copy, damage, _ in between)
+
+
 def main(families, first_seed, last_seed, points='AMB'):
     os.makedirs('work', exist_ok=True)
     path = f'work/messages-{os.getpid()}.pcap'
@@ -51,12 +69,13 @@ def main(families, first_seed, last_seed, points='AMB'):
                         continue
                     begin, end = known
                     right = rows[end - 1][0] - rows[begin - 1][0]
-                    kind = 'exact' if told['latency_ns'] == right else \
-                        'open' if told['latency_ns'] is None else 'wrong'
+                    kind = 'exact' if told['latency_ns'] == right else 'open' if told['latency_ns'] is None else \
+                        'hidden' if is_hidden(rows, sent, told['completion_frame'], end, sent.psn + told['packets']) \
+                        else 'wrong'
                     counts.update(['messages', kind])
                     if kind != 'exact' and os.environ.get('VERBOSE'):
                         print(family, seed, point, 'sr' if selective else 'gbn', told['operation'], told['packets'],
-                              told['first_psn'], 'frames', told['first_frame'], told['completion_frame'],
+                              told['first_psn'], kind, 'frames', told['first_frame'], told['completion_frame'],
                               'not', begin, end, told['retransmitted_packets'])
                 counts['not told'] += len(truth)
         print(family, dict(counts), flush=True)
