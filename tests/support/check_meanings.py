@@ -19,12 +19,11 @@ OTHERS = {
     'qps': {'perf_ranks': 'of each pair of ranks', 'rank': 'a list of QPs', 'ranks': 'a list of QPs',
             'send': 'a list of QPs', 'summary': 'frames by QP', 'live': 'QPs that a row sums up',
             'roce-endpoint': 'at most those of one hand-over'},
-    'rate_bps': {'impair_check': 'the rate of a line'},
+    'rate_bps': {'impair_check': 'the rate of a line', 'roce-endpoint': 'of a device'},
     'reads': {'roce-endpoint': 'at most those of a device'},
     'timeout': {'roce-endpoint': 'of both sides', 'roce-gen telemetry': 'of the writer'},
     'retries': {'roce-endpoint': 'soft-RoCE takes 7 as endless', 'roce-gen telemetry': 'of the writer'},
     'tx_depth': {'roce-gen telemetry': 'records in flight'},
-    'rate': {'roce-gen': 'the rate of a link, or of a search'},
 }
 
 

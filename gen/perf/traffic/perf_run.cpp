@@ -325,10 +325,8 @@ PerfOutcome outcome_of(ClientResult result, const EndpointOptions& options, cons
   PerfOutcome outcome{.bandwidth = std::move(result.bandwidth),
                       .latency = std::move(result.latency),
                       .wrong = result.wrong + result.peer.wrong};
-  outcome.port = {options.port,     peer.name(),
-                  result.transport, peer.verify,
-                  result.wrong,     port.bad_icrc,
-                  port.not_sent,    {}};
+  outcome.port = {options.port, peer.name(),   result.transport, peer.verify,
+                  result.wrong, port.bad_icrc, port.not_sent,    {}};
   outcome.intervals = result.intervals;
   outcome.bandwidth.cnps += result.peer.cnps;
   if (!result.peer_answered) return outcome;

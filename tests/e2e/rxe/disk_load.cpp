@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // disk_load DEVICE read|write PAGES DEPTH COUNT
 //
-// Reads or writes COUNT blocks of PAGES * 4096 bytes of a device or file, one after the other from its
-// begin and again, with direct I/O and DEPTH of them open at once. Runs in the guests of
+// Reads or writes COUNT blocks of PAGES * 4096 bytes of a device or file, one after the other from
+// its begin and again, with direct I/O and DEPTH of them open at once. Runs in the guests of
 // record_upper.py. Prints how many succeeded, failed, and the seconds; exit code 1 if one failed.
 #include <cerrno>
 #include <chrono>
