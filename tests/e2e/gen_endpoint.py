@@ -87,7 +87,7 @@ class ThroughARoughPath(Endpoints):
         """The echo may arrive although the message's ACK is lost: the send queue is still full."""
         for operation in ('send', 'write'):
             _, said = self.check('--op', operation, '--pattern', 'lat', '-s', '64', '-n', '400',
-                                 messages=400)
+                                 messages=400, timeout=14)  # as above
             self.assertEqual(said['checked'], 400)
 
     def test_a_latency_run_may_have_a_duration(self):

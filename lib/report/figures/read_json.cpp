@@ -90,8 +90,10 @@ class JsonSource final : public FigureSource {
     const auto low = static_cast<std::uint64_t>(bounded ? row_.least : 0);
     const bool lower = bounded && row_.most < static_cast<double>(highest);
     const std::uint64_t high = lower ? static_cast<std::uint64_t>(row_.most) : highest;
-    const std::uint64_t found = json.is_number_unsigned() ? json.get<std::uint64_t>() : 0;
-    if (json.is_number_unsigned() && found >= low && found <= high) return found;
+    const bool is_natural =
+        json.is_number_unsigned() || (json.is_number_integer() && json.get<std::int64_t>() >= 0);
+    const std::uint64_t found = is_natural ? json.get<std::uint64_t>() : 0;
+    if (is_natural && found >= low && found <= high) return found;
     wrong(fmt::format("a whole number from {} to {}", low, high), json);
     return low;
   }
