@@ -146,6 +146,14 @@ struct Figure {
   /// Bounds of a number in its unit, or of the length of a list; none if most < least.
   double least = 0, most = -1;
 
+  /// This row with another value of a member. Comes first, as clang wants it defined before the
+  /// functions that use it.
+  template <auto member, class Value>
+  [[nodiscard]] constexpr Figure with(const Value& value) const {
+    Figure row = *this;
+    row.*member = value;
+    return row;
+  }
   [[nodiscard]] constexpr bool is_setting() const { return least <= most; }
   /// The row of a member whose number, or length, is from `low` to `high`. Does not compile for a
   /// value that is computed.
@@ -176,14 +184,6 @@ struct Figure {
   /// The names of its option, where they don't follow from its name: "-t,--tx-depth".
   [[nodiscard]] constexpr Figure as_option(std::string_view names) const {
     return with<&Figure::option>(names);
-  }
-
- private:
-  template <auto member, class Value>
-  [[nodiscard]] constexpr Figure with(const Value& value) const {
-    Figure row = *this;
-    row.*member = value;
-    return row;
   }
 };
 
