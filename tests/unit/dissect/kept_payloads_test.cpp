@@ -11,7 +11,7 @@ namespace kept_payloads_test {
 /// Bytes of a frame that no other frame has.
 std::vector<std::byte> bytes_of(std::uint64_t number, std::size_t length) {
   std::vector<std::byte> bytes(length, static_cast<std::byte>(number * 7));
-  std::memcpy(bytes.data(), &number, std::min(length, sizeof number));
+  if (length > 0) std::memcpy(bytes.data(), &number, std::min(length, sizeof number));
   return bytes;
 }
 
