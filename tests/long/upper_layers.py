@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """300 composed connections of each storage protocol: `roce-dissect commands` finds each command, with the
 time of each part, at whole packets and at snap lengths of 128 and 256. The first argument is the number of
-connections of each protocol."""
+connections of each protocol; LONGWIRE_SEEDS is a tenth of it."""
 
 import collections
+import os
 import pathlib
 import sys
 import tempfile
@@ -12,7 +13,8 @@ import unittest
 import longwire_test
 import upper_checks
 
-SEEDS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 300
+ALL = 10 * int(os.environ.get('LONGWIRE_SEEDS', '30'))
+SEEDS = int(sys.argv.pop(1)) if len(sys.argv) > 1 and sys.argv[1].isdigit() else ALL
 
 
 class UpperLayers(unittest.TestCase):
