@@ -1,57 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/otg/offer.h"
 
-#include <cstring>
-
+#include "core/limits.h"
 #include "gen/limits.h"
 #include "gen/otg/limits.h"
-#include "wire/big_endian.h"
 #include "wire/psn.h"
 
 namespace lw::gen::otg {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x4c574f54;  // LWOT
-constexpr std::uint32_t kVersion = 1;
+using Row = FigureOf<QpOffer>;
 
-struct OfferData {
-  wire::Be32 magic{kMagic}, version{kVersion};
-  wire::Be32 order, ib_mtu;
-  wire::Be64 va;
-  wire::Be32 r_key, first_psn;
-  wire::Be64 read_bps;
-};
-static_assert(sizeof(OfferData) <= std::tuple_size_v<PrivateData>);
+constexpr Figure kRows[] = {
+    Row::of<&QpOffer::order>("order",
+                             "Number of the connection among those between the two addresses.")
+        .from(0, kMostQps - 1),
+    Row::of<&QpOffer::ib_mtu>("ib_mtu", "Payload of a packet.", Unit::bytes)
+        .from(kLeastPacketPayload, kMostPacketPayload),
+    Row::of<&QpOffer::va>("va", "Begin of the sender's region."),
+    Row::of<&QpOffer::r_key>("r_key", "Its key."),
+    Row::of<&QpOffer::first_psn>("first_psn", "PSN of the sender's first packet.")
+        .from(0, wire::Psn::kMask),
+    Row::of<&QpOffer::read_bps>("read_bps", "Rate at which READs are answered; 0: any.",
+                                Unit::bits_per_second)
+        .from(0, kHighestRate)};
+static_assert(fits(kRows));
 
 }  // namespace
 
 PrivateData to_private_data(const QpOffer& offer) noexcept {
-  OfferData data;
-  data.order.set(offer.order);
-  data.ib_mtu.set(offer.ib_mtu);
-  data.va.set(offer.va);
-  data.r_key.set(offer.r_key);
-  data.first_psn.set(offer.first_psn);
-  data.read_bps.set(offer.read_bps);
-  PrivateData bytes{};
-  std::memcpy(bytes.data(), &data, sizeof data);
-  return bytes;
+  return pack(PrivateKind::otg_qp, kRows, &offer);
 }
 
-std::optional<QpOffer> read_offer(wire::Bytes bytes) noexcept {
-  const auto* data = wire::view<OfferData>(bytes);
-  if (data == nullptr || data->magic.get() != kMagic || data->version.get() != kVersion)
-    return std::nullopt;
-  const QpOffer offer{.order = data->order.get(),
-                      .ib_mtu = data->ib_mtu.get(),
-                      .va = data->va.get(),
-                      .r_key = data->r_key.get(),
-                      .first_psn = data->first_psn.get(),
-                      .read_bps = data->read_bps.get()};
-  const bool sound = offer.order < kMostQps && offer.ib_mtu >= kLeastPacketPayload &&
-                     offer.ib_mtu <= kMostPacketPayload && offer.first_psn <= wire::Psn::kMask &&
-                     offer.va <= UINT64_MAX - kMostMessageBytes;
-  return sound ? std::optional(offer) : std::nullopt;
+std::optional<QpOffer> read_offer(wire::Bytes bytes) {
+  QpOffer offer;
+  if (!unpack(bytes, PrivateKind::otg_qp, kRows, &offer)) return std::nullopt;
+  if (offer.va > UINT64_MAX - kMostMessageBytes) return std::nullopt;
+  return offer;
 }
 
 }  // namespace lw::gen::otg

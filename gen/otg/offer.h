@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "gen/perf/session/session_params.h"
+#include "gen/perf/session/private_data.h"
 
 namespace lw::gen::otg {
 
 /// What one end of a connection tells the other one, in the private data of its connection request
-/// or reply: in network byte order, after a magic number and a version.
+/// or reply.
 struct QpOffer {
   std::uint32_t order = 0;   // of the connection among those between the two addresses
   std::uint32_t ib_mtu = 0;  // bytes of payload
@@ -22,6 +22,6 @@ struct QpOffer {
 
 PrivateData to_private_data(const QpOffer& offer) noexcept;
 /// Returns nothing for other data, and for values beyond their limits.
-std::optional<QpOffer> read_offer(wire::Bytes data) noexcept;
+std::optional<QpOffer> read_offer(wire::Bytes data);
 
 }  // namespace lw::gen::otg

@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "core/single_value.h"
+
 namespace lw {
 namespace {
 
@@ -43,7 +45,7 @@ std::string quantity_text(double value, std::span<const QuantityUnit> units) {
 }
 
 /// Keeps the one value of a setting as text.
-class TextSink final : public FigureSink {
+class TextSink final : public SingleValueSink {
  public:
   explicit TextSink(std::string_view quantity) : quantity_(quantity) {}
 
@@ -57,12 +59,6 @@ class TextSink final : public FigureSink {
     else
       text = std::visit([](const auto& found) { return as_text(found); }, value);
   }
-  void object(const FigureTable&, const void*) override {}
-  void json(std::string_view) override {}
-  void begin_list() override {}
-  void begin_map() override {}
-  void key(std::string_view) override {}
-  void end() override {}
 
  private:
   std::string_view quantity_;
@@ -75,17 +71,12 @@ class TextSink final : public FigureSink {
 };
 
 /// Has one value, of a number, a truth value or an index of choices.
-class OneValue final : public FigureSource {
+class OneValue final : public SingleValueSource {
  public:
   explicit OneValue(FigureValue value) : value_(value) {}
 
   FigureValue value(const FigureType&) override { return value_; }
   std::size_t choice() override { return std::get<std::uint64_t>(value_); }
-  void object(const FigureTable&, void*) override {}
-  std::size_t begin_list(std::size_t) override { return 0; }
-  std::size_t begin_map() override { return 0; }
-  std::string key() override { return {}; }
-  void end() override {}
   void refuse(std::string_view) override {}
 
  private:

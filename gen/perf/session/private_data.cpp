@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/single_value.h"
+
 namespace lw::gen {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr std::uint32_t kMagic = 0x4c575046;  // LWPF
 constexpr std::uint8_t kVersion = 3;
 
 /// Writes numbers in network byte order, as far as there is room.
-class Packer final : public FigureSink {
+class Packer final : public SingleValueSink {
  public:
   explicit Packer(PrivateData& data) : data_(data) {}
 
@@ -30,12 +32,6 @@ class Packer final : public FigureSink {
                                      row_->choices.begin()),
           1);
   }
-  void object(const FigureTable&, const void*) override {}
-  void json(std::string_view) override {}
-  void begin_list() override {}
-  void begin_map() override {}
-  void key(std::string_view) override {}
-  void end() override {}
 
  private:
   PrivateData& data_;
@@ -44,7 +40,7 @@ class Packer final : public FigureSink {
 };
 
 /// Reads them; 0 behind the end.
-class Unpacker final : public FigureSource {
+class Unpacker final : public SingleValueSource {
  public:
   explicit Unpacker(wire::Bytes data) : data_(data) {}
 
@@ -64,11 +60,6 @@ class Unpacker final : public FigureSource {
                   static_cast<std::uint64_t>(row_->most));
   }
   std::size_t choice() override { return within(get(1), 0, row_->choices.size() - 1); }
-  void object(const FigureTable&, void*) override {}
-  std::size_t begin_list(std::size_t) override { return 0; }
-  std::size_t begin_map() override { return 0; }
-  std::string key() override { return {}; }
-  void end() override {}
   void refuse(std::string_view why) override {
     if (error.empty()) error = fmt::format("{}: {}", row_->name, why);
   }
@@ -108,8 +99,7 @@ Parsed<void> unpack(wire::Bytes data, PrivateKind kind, std::span<const Figure> 
     return std::unexpected(fmt::format("expected {} bytes of private data, found {}",
                                        std::tuple_size_v<PrivateData>, data.size()));
   Unpacker unpacker(data);
-  if (unpacker.get(sizeof kMagic) != kMagic)
-    return std::unexpected("only roce-gen perf is served here");
+  if (unpacker.get(sizeof kMagic) != kMagic) return std::unexpected("only roce-gen is served here");
   if (const std::uint64_t version = unpacker.get(1); version != kVersion)
     return std::unexpected(
         fmt::format("this side speaks version {}, the other side {}; use the same release on both "

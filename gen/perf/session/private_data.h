@@ -10,7 +10,7 @@
 #include "core/quantity.h"
 #include "wire/view.h"
 
-/// The private data that perf and respond exchange in connection management messages: a magic
+/// The private data that our own endpoints exchange in connection management messages: a magic
 /// number, a version and a kind, then the rows of a struct one after another, in network byte
 /// order: a number in the size that it has in memory, a truth value and the index of a choice in
 /// one byte.
@@ -20,15 +20,21 @@ namespace lw::gen {
 /// A11). Other messages have at least this size.
 using PrivateData = std::array<std::byte, 56>;
 
-enum class PrivateKind : std::uint8_t { params = 1, memory = 2, stats = 3 };
+/// What the rows are: of perf's sessions, their memory and counters, or of roce-gen otg's QPs.
+enum class PrivateKind : std::uint8_t { params = 1, memory = 2, stats = 3, otg_qp = 4 };
 
 inline constexpr std::size_t kPrivateHead = 6;  // bytes: magic 4, version 1, kind 1
 
-/// Returns true if private data has room for these rows: truth values, choices and numbers.
+/// Returns true if private data can hold these rows: truth values, choices and unsigned numbers,
+/// for which there is room.
 constexpr bool fits(std::span<const Figure> rows) noexcept {
+  using Shape = FigureType::Shape;
   std::size_t bytes = kPrivateHead;
-  for (const Figure& row : rows)
-    bytes += row.type->shape == FigureType::Shape::natural ? row.type->bytes : 1;
+  for (const Figure& row : rows) {
+    const Shape shape = row.type->shape;
+    if (shape != Shape::natural && shape != Shape::truth && row.choices.empty()) return false;
+    bytes += shape == Shape::natural ? row.type->bytes : 1;
+  }
   return bytes <= std::tuple_size_v<PrivateData>;
 }
 

@@ -164,19 +164,9 @@ std::uint64_t MemoryLayout::cost(const SessionParams& params, std::uint32_t mtu)
          kept_packets(params, mtu) * kKeptPacketCost + (params.lossy() ? kOrder : 0);
 }
 
-const FigureTable& SessionParams::figures() {
-  static constexpr FigureTable kTable{"Parameters of a connection.", kParams};
-  return kTable;
-}
-
 const FigureTable& SessionParams::of_messages() {
   static constexpr FigureTable kTable{"Messages of a connection.",
                                       std::span<const Figure>(kParams).first(kOfMessages)};
-  return kTable;
-}
-
-const FigureTable& RemoteMemory::figures() {
-  static constexpr FigureTable kTable{"Memory of a responder.", kMemory};
   return kTable;
 }
 

@@ -76,8 +76,6 @@ struct SessionParams {
   /// Returns true if messages may be lost. Then each message has a number and at least eight bytes.
   [[nodiscard]] bool lossy() const noexcept { return transport != wire::Transport::rc; }
   friend bool operator==(const SessionParams&, const SessionParams&) = default;
-  /// All but `computed`: what connection managers exchange.
-  static const FigureTable& figures();
   /// Which messages, and how many at once: what the hand-over of devices has of them.
   static const FigureTable& of_messages();
 };
@@ -87,7 +85,6 @@ struct RemoteMemory {
   std::uint64_t va = 0;  // address for the client's WRITEs, atomics or READs
   std::uint32_t r_key = 0;
   friend bool operator==(const RemoteMemory&, const RemoteMemory&) = default;
-  static const FigureTable& figures();
 };
 
 /// The responder's counters, in its DisconnectReply.

@@ -9,26 +9,21 @@
 
 #include <fmt/format.h>
 
+#include "core/single_value.h"
 #include "report/figures/json.h"
 #include "report/table.h"
 
 namespace lw::report {
 namespace {
 
-/// Appends the one value that it gets: as JSON, or a text as it is.
-class PlainSink : public FigureSink {
+/// Appends the one value that it gets: as JSON, or a text as it is. Structs and lists go through
+/// json_of().
+class PlainSink final : public SingleValueSink {
  public:
   PlainSink(std::string& out, bool quotes) : out_(out), quotes_(quotes) {}
   void value(const FigureValue& value) override {
     std::visit([this](const auto& found) { put(found); }, value);
   }
-  // Rows of these shapes go through json_of().
-  void object(const FigureTable&, const void*) override {}
-  void json(std::string_view) override {}
-  void begin_list() override {}
-  void begin_map() override {}
-  void key(std::string_view) override {}
-  void end() override {}
 
  private:
   void put(bool truth) { out_ += truth ? "true" : "false"; }
