@@ -119,7 +119,8 @@ Answer Engine::set_traffic(const TrafficState& state) {
   if (!reader.problems().empty()) return problems(reader);
   const std::string& asked = state.flow_transmit.state;
   const bool ends = asked == "stop" || asked == "pause";
-  const bool done = !ends || poll_until([this] { return lab_->drained(); }, kMostDraining);
+  if (!ends) return warning_answer(lab_->silent_flows());
+  const bool done = poll_until([this] { return lab_->drained(); }, kMostDraining);
   return warning_answer(
       done ? std::vector<std::string>{}
            : std::vector<std::string>{"messages of some flows are still outstanding"});
@@ -147,7 +148,8 @@ bool serve_one(Engine& engine, const net::Socket& socket) {
   if (!text) return false;
   const Json json = parse_json(*text);
   if (!json.is_object() || !json.contains("path") || !json.contains("body")) return false;
-  return send_text(socket, to_text(engine.answer(json["path"].get<std::string>(), json["body"])));
+  const Answer answer = engine.answer(json["path"].get<std::string>(), json["body"]);
+  return send_text(socket, to_text(answer), kMostAnswering);
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ bool EngineProcess::end() {
 
 Answer EngineProcess::ask_engine(const std::string& path, const Json& body) {
   const std::string text = Json{{"path", path}, {"body", body}}.dump();
-  if (send_text(*engine_, text)) {
+  if (send_text(*engine_, text, kMostAnswering + kMostDraining)) {
     if (const auto got = receive_text(*engine_, kMostAnswer, kMostAnswering + kMostDraining))
       if (auto answer = read_answer(*got)) return std::move(*answer);
   }

@@ -228,7 +228,7 @@ struct ModelRowOf {
 };
 
 /// Reads JSON into messages. Each field is applied by its row or refused: an unknown one, a value
-/// of another type or beyond its bounds, one that is not supported. Nothing is ignored. Fields
+/// of another type or beyond its bounds, an unsupported one. Nothing is ignored. Fields
 /// whose value is null count as absent.
 class ModelReader {
  public:

@@ -257,6 +257,20 @@ void Lab::set_traffic(const FlowTransmit& asked, ModelReader& reader) {
   }
 }
 
+std::vector<std::string> Lab::silent_flows() const {
+  std::vector<std::string> silent;
+  for (const auto& run : parts_.runs) {
+    if (run->is_open() && !run->broken()) continue;
+    const char* why = run->broken() ? "has failed: disconnect its peer, and connect it again"
+                                    : "is not connected: the flow begins when it is";
+    for (const FlowRun& flow : run->flows)
+      if (flow.state == FlowRun::State::started)
+        silent.push_back(fmt::format("flow \"{}\": QP \"{}\" {}", excerpt(flow.flow->name),
+                                     excerpt(run->planned().name), why));
+  }
+  return silent;
+}
+
 bool Lab::drained() const noexcept {
   return std::ranges::all_of(parts_.runs, [](const auto& run) {
     const bool runs = std::ranges::any_of(

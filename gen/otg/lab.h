@@ -45,6 +45,8 @@ class Lab {
   /// The file of a capture that has ended; empty: adds a problem.
   [[nodiscard]] std::string capture_of(const CaptureRequest& asked, ModelReader& reader) const;
 
+  /// Flows that are started and send nothing, with the reason: the QP is not connected, or failed.
+  [[nodiscard]] std::vector<std::string> silent_flows() const;
   /// No flow that is stopped has a message outstanding.
   [[nodiscard]] bool drained() const noexcept;
   /// No QP is still to be disconnected.

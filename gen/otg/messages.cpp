@@ -27,14 +27,18 @@ bool receive_all(const net::Socket& socket, std::span<char> out, Instant until) 
 
 }  // namespace
 
-bool send_text(const net::Socket& socket, std::string_view text) {
+bool send_text(const net::Socket& socket, std::string_view text, Duration timeout) {
+  const Instant until = nic::now() + timeout;
   const Length length = text.size();
   std::string bytes(sizeof length, '\0');
   std::memcpy(bytes.data(), &length, sizeof length);
   bytes += text;
   for (std::string_view left = bytes; !left.empty();) {
-    const ssize_t sent = send(socket.descriptor(), left.data(), left.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
+    const Duration rest = until - nic::now();
+    if (rest <= Duration{} || !socket.wait_for(POLLOUT, rest)) return false;
+    const ssize_t sent =
+        send(socket.descriptor(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (sent <= 0) return false;
     left.remove_prefix(static_cast<std::size_t>(sent));
   }

@@ -13,8 +13,8 @@
 /// length before them, over a socket pair.
 namespace lw::gen::otg {
 
-/// Sends a text. Returns false if the other end has gone.
-bool send_text(const net::Socket& socket, std::string_view text);
+/// Sends a text. Returns false if the other end has gone, or has not taken it within `timeout`.
+bool send_text(const net::Socket& socket, std::string_view text, Duration timeout);
 
 /// Receives a text of at most `most` bytes. Returns nothing if none is complete within `timeout`,
 /// if it is longer, or if the other end has gone.

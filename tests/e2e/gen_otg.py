@@ -270,6 +270,9 @@ class Traffic(Otg):
         self.assertEqual([row['qp_up'] for row in peers], [0, 0])
         self.assertEqual([row['connect_request_tx'] + row['connect_request_rx'] >= 4 for row in peers], [True, True])
         self.assertEqual([row['unknown_msg_rx'] for row in peers], [0, 0])
+        warnings = server.traffic('start')
+        self.assertEqual(['is not connected' in warning for warning in warnings], [True] * 4)
+        server.traffic('stop')
 
     def test_marked_packets_make_cnps(self):
         """Data with ECN CE: CNPs in their class, and no more often than asked; DCQCN takes the rate that it is
