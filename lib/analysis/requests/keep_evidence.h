@@ -11,7 +11,7 @@
 
 namespace lw::analysis {
 
-/// What shows whether a requester keeps READ responses behind one that is missing, or discards
+/// What shows whether a requester keeps READ responses behind a missing one, or discards
 /// them: which requests it sends again. One that discards them asks for all from the missing one
 /// on, and repeats the requests behind it, before it sends new ones. One that keeps them asks for
 /// what is missing.

@@ -73,7 +73,7 @@ bool ReplayedRequester::was_asked(const Repeated& repeated, Instant taken) const
 
 /// Whether the answer to `repeated.psn` passed, and was lost behind the capture point: its sender
 /// asks for it again later than it would have got the answer. No timer expires while the responses
-/// to a READ come, so one that is asked for inside them was lost.
+/// to a READ come, so a response that is asked for inside them was lost.
 ReplayedRequester::Answer ReplayedRequester::answer_to(const RequesterReplay& replay, bool keeps,
                                                        const Sent& request,
                                                        const Repeated& repeated) const noexcept {

@@ -35,7 +35,7 @@ class PsnRanges {
 /// complete acknowledges those before that only. (IBTA vol. 1, 9.7.5.1.1)
 class RequesterReplay {
  public:
-  /// What it does with READ responses behind one that is missing.
+  /// What it does with READ responses behind a missing one.
   enum class Behind { discards, keeps };
 
   explicit RequesterReplay(Behind behind) noexcept : keeps_(behind == Behind::keeps) {}
