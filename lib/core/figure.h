@@ -31,9 +31,7 @@
 ///     return kTable;
 ///   }
 ///
-/// The outputs are in lib/report/figures: JSON, JSON Schema, Prometheus text.
-///
-/// The rows of members also write them: from() says their bounds. Sources of values are options
+/// The outputs are in lib/report/figures: JSON, JSON Schema, Prometheus text. The rows of members also write them: from() says their bounds. Sources of values are options
 /// (lib/app/setting_options.h), keys of a profile (lib/config/toml/settings.h), JSON
 /// (lib/report/figures/read_json.h); core/setting.h reads one value from a text.
 namespace lw {
@@ -49,7 +47,8 @@ enum class Unit : std::uint8_t {
   bits_per_second,
   mbps,
   gbps,
-  percent
+  percent,
+  share  // of 1
 };
 
 struct FigureTable;
@@ -443,7 +442,9 @@ struct FigureOf {
   static constexpr Figure word(std::string_view name, std::string_view meaning) {
     Figure row{.name = name, .meaning = meaning, .choices = kNamesOf<words>};
     row.type = &figure_detail::kType<std::string_view>;
-    row.is_empty = [](const void*) { return false; };
+    row.is_empty = [](const void* object) {
+      return name_among(words, std::invoke(accessor, *static_cast<const Object*>(object))).empty();
+    };
     row.read = [](const void* object, FigureSink& sink) {
       sink.value(name_among(words, std::invoke(accessor, *static_cast<const Object*>(object))));
     };

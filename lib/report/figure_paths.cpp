@@ -171,6 +171,8 @@ FigureScale scale_of(Unit unit) noexcept {
       return {ValueUnit::rate, 1e9};
     case Unit::percent:
       return {ValueUnit::share, 0.01};
+    case Unit::share:
+      return {ValueUnit::share, 1};
     case Unit::none:
     case Unit::frames:
       break;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/impair/static_profile.h"
+#include "config/toml/settings.h"
 
 namespace lw::config {
 namespace {
@@ -29,6 +30,10 @@ class TableKeys final : public emulator::StageKeys {
     auto table = table_.table(key);
     if (!table) return nullptr;
     return std::make_unique<TableKeys>(std::move(*table), *folder_);
+  }
+  using StageKeys::settings;
+  void settings(const FigureTable& rows, void* object) const override {
+    read_settings(table_, rows, object);
   }
   std::optional<double> number(std::string_view key, double least, double most) const override {
     return table_.get(key, config::number(least, most));

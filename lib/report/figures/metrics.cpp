@@ -56,6 +56,8 @@ MetricUnit metric_unit(Unit unit) noexcept {
       return {"_gbps", "_bits_per_second", 1e-9};
     case Unit::percent:
       return {"_percent", "_percent"};
+    case Unit::share:
+      return {"_share", "_ratio"};
     case Unit::none:
       break;
   }

@@ -2,10 +2,14 @@
 #include "core/setting.h"
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "core/time.h"
 
 namespace lw {
 namespace {
@@ -91,6 +95,74 @@ TEST(Setting, HelpHasTheUnitBeforeWhatZeroMeans) {
   EXPECT_EQ(help_of_setting(row_of("period")), "time between two steps, in us");
   EXPECT_EQ(help_of_setting(row_of("rate")), "rate of a step, in Mb/s; 0: the link's rate");
   EXPECT_EQ(help_of_setting(row_of("clamp")), "DCQCN's clamp");
+}
+
+struct Quantities {
+  Duration time{1500};
+  double rate_bps = 25e9, share = 0.001;
+  std::uint64_t bytes = 16'000'000;
+  std::optional<std::uint64_t> limit = {};
+
+  static const FigureTable& figures();
+};
+
+const FigureTable& Quantities::figures() {
+  using Row = FigureOf<Quantities>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Quantities::time>("time", "Of a step.", Unit::ns).from(1, 1e9),
+      Row::of<&Quantities::rate_bps>("rate", "Of a step.", Unit::bits_per_second)
+          .from(1e3, kHighestRate),
+      Row::of<&Quantities::share>("share", "Of all.", Unit::share).from(0, 0.5),
+      Row::of<&Quantities::bytes>("bytes", "Of a step.", Unit::bytes).from(0, kLargestSize),
+      Row::of<&Quantities::limit>("limit", "Of all.", Unit::bytes).from(1, 1 << 20)};
+  static constexpr FigureTable kTable{"Quantities.", kRows};
+  return kTable;
+}
+
+const Figure& quantity_row(std::size_t index) { return Quantities::figures().rows[index]; }
+
+TEST(Setting, QuantitiesHaveAUnitInTheirText) {
+  const Quantities defaults;
+  std::vector<std::string> texts, values;
+  for (const Figure& row : Quantities::figures().rows) {
+    texts.push_back(text_of_setting(row, &defaults));
+    values.push_back(values_of_setting(row));
+  }
+  EXPECT_EQ(texts, (std::vector<std::string>{"1.5us", "25Gb/s", "0.1%", "16MB", ""}));
+  EXPECT_EQ(values,
+            (std::vector<std::string>{"a time from 1ns to 1s", "a rate from 1kb/s",
+                                      "a share up to 50%", "a size", "a size from 1B to 1MiB"}));
+  Quantities read{.time = {}, .rate_bps = 0, .share = 0, .bytes = 0};
+  for (std::size_t i = 0; i < 4; ++i)
+    ASSERT_TRUE(set_setting(quantity_row(i), &read, texts[i])) << texts[i];
+  EXPECT_EQ(read.time, defaults.time);
+  EXPECT_EQ(read.rate_bps, defaults.rate_bps);
+  EXPECT_EQ(read.share, defaults.share);
+  EXPECT_EQ(read.bytes, defaults.bytes);
+  ASSERT_TRUE(set_setting(quantity_row(4), &read, "64KiB"));
+  EXPECT_EQ(read.limit, 65536u);
+}
+
+TEST(Setting, TheTextOfASizeHasAllItsDigits) {
+  Quantities read;
+  for (const std::string_view text :
+       {"0B", "60B", "1500B", "4097B", "64kB", "3MiB", "1000000001B"}) {
+    ASSERT_TRUE(set_setting(quantity_row(3), &read, text));
+    EXPECT_EQ(text_of_setting(quantity_row(3), &read), text);
+  }
+}
+
+TEST(Setting, AQuantityOutOfItsBoundsIsRefused) {
+  Quantities read;
+  const auto error = [&](std::size_t row, std::string_view text) {
+    const auto set = set_setting(quantity_row(row), &read, text);
+    return set ? std::string() : set.error();
+  };
+  EXPECT_EQ(error(0, "2s"), "expected a time from 1ns to 1s, found \"2s\"");
+  EXPECT_EQ(error(1, "5b/s"), "expected a rate from 1kb/s, found \"5b/s\"");
+  EXPECT_EQ(error(2, "51%"), "expected a share up to 50%, found \"51%\"");
+  EXPECT_EQ(error(4, "0"), "expected a size from 1B to 1MiB, found \"0\"");
+  EXPECT_EQ(read.limit, std::nullopt);
 }
 
 }  // namespace
