@@ -170,6 +170,7 @@ std::vector<RuleRow> rule_rows(const config::ImpairProfile& profile) {
   for (const auto& rule : profile.rules)
     rows.push_back({rule.name, to_text(rule.match), ways_of(rule), rule.delay,
                     expected_loss(rule.loss, kFrame), stage_texts(rule),
+                    std::make_shared<const emulator::RuleConfig>(rule),
                     keys_of(rule.name, profile)});
   return rows;
 }
@@ -231,6 +232,10 @@ const FigureTable& RuleRow::figures() {
       Row::of<&RuleRow::delay>("delay_ns", "Constant delay; null without one.", Unit::ns).or_null(),
       Row::of<&RuleRow::loss>("loss", "Expected share of lost frames of 1024 B, 0 to 1."),
       Row::of<&RuleRow::stages>("stages", "Its stages, described.").if_any(),
+      Row::with_table<[](const RuleRow& row) { return row.settings.get(); },
+                      &emulator::rule_settings>(
+          "settings",
+          "Settings of its stages: times in ns, rates in bits per second, shares of 1."),
       Row::of<&RuleRow::keys>("keys", "Its keys in the profile, with their values as TOML.")
           .if_any()};
   static constexpr FigureTable kTable{"A rule of an impair profile.", kRows};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -47,6 +48,7 @@ struct RuleRow {
   std::optional<Duration> delay = {};
   double loss = 0;
   emulator::StageTexts stages = {};
+  std::shared_ptr<const emulator::RuleConfig> settings = {};   // not null
   std::vector<std::pair<std::string, std::string>> keys = {};  // as TOML
 
   static const FigureTable& figures();

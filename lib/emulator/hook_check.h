@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "core/figure.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
@@ -78,6 +79,8 @@ inline constexpr bool kCallable<S, Hook::audit> =
       S::audit(rule, stats, checks);
     };
 template <class S>
+inline constexpr bool kCallable<S, Hook::settings> = requires { S::settings(); };
+template <class S>
 inline constexpr bool kCallable<S, Hook::figures> = requires { S::figures(); };
 template <class S>
 inline constexpr bool kCallable<S, Hook::report> =
@@ -130,6 +133,8 @@ consteval bool has_name(Hook hook) {
       return requires { &S::describe; };
     case Hook::audit:
       return requires { &S::audit; };
+    case Hook::settings:
+      return requires { &S::settings; };
     case Hook::figures:
       return requires { &S::figures; };
     case Hook::report:

@@ -106,6 +106,18 @@ void read_stages(const StageKeys& rule, RuleConfig& config) {
                 "expected a delay, a jitter, a trace or a queue to make a difference, found none");
 }
 
+const FigureTable& rule_settings() {
+  static const std::vector<Figure> kRows = [] {
+    std::vector<Figure> rows;
+    Stages::for_each([&]<class S>() {
+      if constexpr (S::kHooks.has(Hook::settings)) rows.push_back(S::settings());
+    });
+    return rows;
+  }();
+  static const FigureTable kTable{"Settings of a rule's stages, by stage.", kRows};
+  return kTable;
+}
+
 StageTexts stage_texts(const RuleConfig& rule) {
   StageTexts texts;
   Stages::for_each([&]<class S>() {

@@ -67,6 +67,9 @@ std::uint64_t stage_bytes(const RuleConfig& rule) noexcept;
 /// Reads the stages' keys of a [[rule]]: all keys except name, match, direction and delay.
 void read_stages(const StageKeys& rule, RuleConfig& config);
 
+/// Rows of a rule's settings by stage, those that are rows (core/figure.h): "police", "reorder".
+const FigureTable& rule_settings();
+
 /// A rule's stages with their parameters, in order: {"police", "20.00 Gb/s, bursts of 1.00 MB"}.
 StageTexts stage_texts(const RuleConfig& rule);
 

@@ -18,8 +18,9 @@
 #include "emulator/stage_hooks.h"
 
 namespace lw {
+struct Figure;
 struct FigureTable;
-}
+}  // namespace lw
 
 namespace lw::emulator {
 

@@ -27,6 +27,7 @@ enum class Hook : std::uint8_t {
   read,
   describe,
   audit,
+  settings,
   figures,
   report,
   add_floor,

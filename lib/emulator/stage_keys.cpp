@@ -15,22 +15,6 @@ Parsed<double> read_rate(std::string_view text) {
   return rate;
 }
 
-Parsed<std::uint64_t> read_buffer(std::string_view text) {
-  const auto bytes = parse_bytes(text);
-  if (bytes && (*bytes == 0 || *bytes > kLargestBuffer))
-    return std::unexpected(fmt::format("expected 1 B to 4 GiB, found \"{}\"", text));
-  return bytes;
-}
-
-Parsed<std::uint32_t> read_overhead(std::string_view text) {
-  constexpr std::uint64_t kMost = 1024;
-  const auto bytes = parse_bytes(text);
-  if (!bytes) return std::unexpected(bytes.error());
-  if (*bytes > kMost)
-    return std::unexpected(fmt::format("expected 0 B to {} B a frame, found \"{}\"", kMost, text));
-  return static_cast<std::uint32_t>(*bytes);
-}
-
 Parsed<double> read_correlation(std::string_view text) {
   const auto share = parse_probability(text);
   if (share && *share > CorrelatedDraw::kMost)

@@ -14,6 +14,10 @@
 
 #include "core/quantity.h"
 
+namespace lw {
+struct FigureTable;
+}
+
 namespace lw::emulator {
 
 /// The keys of a profile's table, as stages read them. lib/config implements it. A wrong value is
@@ -26,6 +30,14 @@ class StageKeys {
   [[nodiscard]] virtual bool is_table(std::string_view key) const = 0;
   /// Returns the table at a key; null if it is absent or not a table (reported).
   [[nodiscard]] virtual std::unique_ptr<StageKeys> table(std::string_view key) const = 0;
+
+  /// Sets the settings of `object`, the struct of `rows` (core/figure.h), from the keys of their
+  /// names. Absent keys leave their members as they are.
+  virtual void settings(const FigureTable& rows, void* object) const = 0;
+  template <class T>
+  void settings(T& object) const {
+    settings(T::figures(), &object);
+  }
 
   /// Returns a number, or a string with a unit, parsed by `parse` (core/quantity.h).
   template <class T>
@@ -111,20 +123,22 @@ class StageKeys {
 
 /// Parsers of values that several stages use.
 Parsed<double> read_rate(std::string_view text);
-Parsed<std::uint64_t> read_buffer(std::string_view text);
-Parsed<std::uint32_t> read_overhead(std::string_view text);
 Parsed<Duration> read_positive_time(std::string_view text);
 /// A share up to CorrelatedDraw::kMost.
 Parsed<double> read_correlation(std::string_view text);
 inline constexpr double kSlowestRate = 1e3;
+/// Most bytes that a frame costs besides its own.
+inline constexpr std::uint32_t kMostOverhead = 1024;
 /// Largest buffer of a queue or policer, in bytes.
 inline constexpr std::uint64_t kLargestBuffer = std::uint64_t{4} << 30;
 
 /// Returns the configuration of a stage whose key holds either a probability, or a table with
-/// `probability` and the keys that `read_rest(table, config)` reads. Nothing if the key is absent.
-template <class Config, class ReadRest>
-std::optional<Config> read_hit_share(const StageKeys& rule, std::string_view key,
-                                     ReadRest read_rest) {
+/// `probability` and the other settings of Config. Nothing if the key is absent. `check(table,
+/// config)` refuses what does not go together.
+template <class Config>
+std::optional<Config> read_hit_share(
+    const StageKeys& rule, std::string_view key,
+    void (*check)(const StageKeys& table, Config& config) = [](const StageKeys&, Config&) {}) {
   if (!rule.has(key)) return std::nullopt;
   Config config;
   if (!rule.is_table(key)) {
@@ -132,10 +146,9 @@ std::optional<Config> read_hit_share(const StageKeys& rule, std::string_view key
     return config;
   }
   const auto table = rule.table(key);
-  config.probability =
-      table->require("probability", parse_probability, "a share of the frames, \"0.1%\"")
-          .value_or(0);
-  read_rest(*table, config);
+  table->need("probability", "a share of the frames, \"0.1%\"");
+  table->settings(config);
+  check(*table, config);
   table->finish();
   return config;
 }

@@ -7,6 +7,10 @@
 #include <optional>
 #include <span>
 
+namespace lw {
+struct FigureTable;
+}
+
 namespace lw::emulator {
 
 /// Most classes of one queue.
@@ -18,6 +22,7 @@ struct ServiceOrder {
   std::uint32_t priority = 0;  // 0..63; the highest is served first, as with IEEE 802.1Q
   std::uint32_t weight = 1;    // 1..kLargestWeight
   friend bool operator==(const ServiceOrder&, const ServiceOrder&) = default;
+  static const FigureTable& figures();
 };
 
 /// Chooses the class of a queue that sends next: strict priority, and deficit round robin

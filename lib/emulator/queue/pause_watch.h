@@ -7,6 +7,10 @@
 #include "core/time.h"
 #include "wire/pfc.h"
 
+namespace lw {
+struct FigureTable;
+}
+
 namespace lw::emulator {
 
 /// Priority-based flow control at an emulated queue (IEEE 802.1Qbb): whether it sends pause frames
@@ -15,12 +19,14 @@ struct PauseConfig {
   struct Thresholds {
     std::uint64_t xoff_bytes = 0, xon_bytes = 0;  // xon < xoff <= the buffer
     friend bool operator==(const Thresholds&, const Thresholds&) = default;
+    static const FigureTable& figures();
   };
   std::uint8_t priority = 3;            // priority of the frames in the queue, 0..7
   std::optional<Thresholds> emit = {};  // none: sends no pause frames
   double link_bps = 400e9;              // rate of the link that carries the emitted pause frames
   bool honour = true;
   friend bool operator==(const PauseConfig&, const PauseConfig&) = default;
+  static const FigureTable& figures();
 };
 
 /// Returns the length of a pause of `quanta` on a link.

@@ -3,6 +3,10 @@
 
 #include <cstdint>
 
+namespace lw {
+struct FigureTable;
+}
+
 namespace lw::emulator {
 
 /// RED on a queue, like DCQCN's congestion point: the probability depends on the bytes
@@ -24,6 +28,7 @@ struct Red {
     return step ? share : share * (queued - low) / (high - low);
   }
   friend bool operator==(const Red&, const Red&) = default;
+  static const FigureTable& figures();
 };
 
 }  // namespace lw::emulator

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/setting.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
@@ -11,13 +12,26 @@ namespace lw::emulator {
 
 bool Accumulate::present(const RuleConfig& rule) noexcept { return rule.accumulate.has_value(); }
 
+const FigureTable& AccumulateConfig::figures() {
+  using Row = FigureOf<AccumulateConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&AccumulateConfig::frames>("frames", "Frames of a group.")
+          .from(2, AccumulateConfig::kMostFrames),
+      Row::of<&AccumulateConfig::time>("time", "Longest wait of a group's first frame.", Unit::ns)
+          .from(1, kLongestTimeNs)};
+  static constexpr FigureTable kTable{"Groups in which frames leave.", kRows};
+  return kTable;
+}
+
+Figure Accumulate::settings() {
+  return FigureOf<RuleConfig>::of<&RuleConfig::accumulate>(kName,
+                                                           "Frames are held, and leave together.");
+}
+
 void Accumulate::read(const StageKeys& rule, Settings& settings) {
   const auto table = rule.table(kName);
   if (!table) return;
-  AccumulateConfig& accumulate = settings.accumulate.emplace();
-  accumulate.frames = table->integer<std::uint32_t>("frames", 2, AccumulateConfig::kMostFrames)
-                          .value_or(AccumulateConfig::kMostFrames);
-  accumulate.time = table->get_or("time", read_positive_time, accumulate.time);
+  table->settings(settings.accumulate.emplace());
   if (!table->has("frames") && !table->has("time"))
     table->refuse("expected frames = 32, time = \"5ms\", or both, found none");
   if (rule.has("reorder"))

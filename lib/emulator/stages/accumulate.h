@@ -17,6 +17,7 @@ struct AccumulateConfig {
 
   static constexpr std::uint32_t kMostFrames = 4096;
   friend bool operator==(const AccumulateConfig&, const AccumulateConfig&) = default;
+  static const FigureTable& figures();
 };
 
 /// The groups that left.
@@ -49,8 +50,9 @@ class Accumulate {
   static constexpr std::string_view kName = "accumulate";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = false;
-  static constexpr HookSet kHooks = {Hook::number,   Hook::apply, Hook::waits,  Hook::read,
-                                     Hook::describe, Hook::audit, Hook::report, Hook::add_ample};
+  static constexpr HookSet kHooks = {Hook::number, Hook::apply,    Hook::waits,
+                                     Hook::read,   Hook::settings, Hook::describe,
+                                     Hook::audit,  Hook::report,   Hook::add_ample};
 
   struct Settings {
     std::optional<AccumulateConfig> accumulate = {};
@@ -73,6 +75,7 @@ class Accumulate {
   }
 
   static void read(const StageKeys& rule, Settings& settings);
+  static Figure settings();
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
   static void report(const RuleStats& stats, StageLines& lines);

@@ -57,10 +57,10 @@ struct StageList;
 ///   inherit_counts(...)                  counters carried over on a live change
 ///   prepare(rule, stats)                 sizes its counters
 ///   read(keys, settings)                 profile keys
-///   describe(rule, texts)                lines of `check`
-///   audit(rule, stats, checks)           requested against measured
-///   figures()                            rows of RuleStats for JSON and metrics (core/figure.h)
-///   report(stats, lines)                 lines of the text report
+///   settings()                           row of its settings in RuleConfig, for JSON and the
+///   manual describe(rule, texts)                lines of `check` audit(rule, stats, checks)
+///   requested against measured figures()                            rows of RuleStats for JSON and
+///   metrics (core/figure.h) report(stats, lines)                 lines of the text report
 ///   skip(passage)                        with kMayPause: its effect while it pauses
 ///   add_floor(rule, ample), add_ample(rule, ample)   its part of the longest delay
 ///   bytes_needed(rule)                   memory that it allocates, besides its own object

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/setting.h"
 #include "emulator/match/tunnel_rules.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
@@ -18,9 +19,13 @@
 namespace lw::emulator {
 namespace {
 
-constexpr std::string_view kParts[] = {"packet", "frame", "ip-checksum", "udp-length",
-                                       "udp-checksum"};  // as CorruptConfig::Part
-constexpr std::string_view kIcrcs[] = {"wrong", "recomputed"};
+constexpr std::pair<std::string_view, CorruptConfig::Part> kParts[] = {
+    {"packet", CorruptConfig::Part::packet},
+    {"frame", CorruptConfig::Part::frame},
+    {"ip-checksum", CorruptConfig::Part::ip_checksum},
+    {"udp-length", CorruptConfig::Part::udp_length},
+    {"udp-checksum", CorruptConfig::Part::udp_checksum}};
+constexpr std::pair<std::string_view, bool> kIcrcs[] = {{"wrong", false}, {"recomputed", true}};
 
 void flip(wire::MutableBytes part, std::uint64_t bit) noexcept {
   // Bit 0 is the most significant bit of the first byte, as on the wire.
@@ -182,24 +187,40 @@ void Corrupt::inherit(Corrupt& old, const RuleConfig& rule, const RuleConfig& ol
   if (rule.corrupt == old_rule.corrupt) draw_ = old.draw_;
 }
 
+const FigureTable& CorruptConfig::figures() {
+  using Row = FigureOf<CorruptConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&CorruptConfig::probability>("probability", "Share of the frames.", Unit::share)
+          .from(0, 1),
+      Row::of<&CorruptConfig::bits>("bits", "Bits that are flipped, all different.")
+          .from(1, Corrupter::kMostBits),
+      Row::word<&CorruptConfig::part, kParts>("part", "Part of the frame whose bits are flipped."),
+      Row::of<&CorruptConfig::offset>(
+          "offset",
+          "Byte of the part from which on consecutive bits are flipped; without it, bits "
+          "anywhere.")
+          .from(0, 65535),
+      Row::word<&CorruptConfig::recompute_icrc, kIcrcs>("icrc", "ICRC of the frame."),
+      Row::of<&CorruptConfig::correlation>("correlation", "Correlation of the draws.", Unit::share)
+          .from(0, CorrelatedDraw::kMost)};
+  static constexpr FigureTable kTable{"Frames with flipped bits.", kRows};
+  return kTable;
+}
+
+Figure Corrupt::settings() {
+  return FigureOf<RuleConfig>::of<&RuleConfig::corrupt>(kName, "Bits of frames are flipped.");
+}
+
 void Corrupt::read(const StageKeys& rule, Settings& settings) {
   settings.corrupt = read_hit_share<CorruptConfig>(
       rule, kName, [](const StageKeys& table, CorruptConfig& corrupt) {
-        corrupt.correlation = table.get_or("correlation", read_correlation, 0.0);
-        corrupt.bits = table.integer<std::uint32_t>("bits", 1, Corrupter::kMostBits).value_or(1);
-        if (table.has("part") && table.text("part") == "fcs") {
+        if (table.has("part") && table.text("part") == "fcs")
           table.refuse("part", "expected another part than \"fcs\": each port computes it");
-        } else if (const auto part = table.choice("part", kParts)) {
-          corrupt.part = static_cast<CorruptConfig::Part>(*part);
-        }
-        corrupt.offset = table.integer<std::uint32_t>("offset", 0, 65535);
-        corrupt.recompute_icrc = table.choice("icrc", kIcrcs).value_or(0) == 1;
         if (corrupt.recompute_icrc && corrupt.of_header())
           table.refuse("icrc", "expected \"wrong\" beside a part that is a header's field");
         if (corrupt.of_header() && corrupt.bits > 16)
-          table.refuse("bits",
-                       fmt::format("expected at most 16 bits of {}, found {}",
-                                   kParts[static_cast<std::size_t>(corrupt.part)], corrupt.bits));
+          table.refuse("bits", fmt::format("expected at most 16 bits of {}, found {}",
+                                           name_among(kParts, corrupt.part), corrupt.bits));
       });
 }
 
@@ -208,7 +229,7 @@ void Corrupt::describe(const RuleConfig& rule, StageTexts& texts) {
   std::string text =
       fmt::format("{} of the frames{}, {} bit{} of the {}", percent(corrupt.probability),
                   correlation_text(corrupt.correlation), corrupt.bits, corrupt.bits == 1 ? "" : "s",
-                  kParts[static_cast<std::size_t>(corrupt.part)]);
+                  name_among(kParts, corrupt.part));
   if (corrupt.offset) text += fmt::format(" from byte {} on", *corrupt.offset);
   if (!corrupt.of_header())
     text += corrupt.recompute_icrc ? ", ICRC recomputed" : ", ICRC left wrong";

@@ -30,6 +30,7 @@ struct CorruptConfig {
   bool recompute_icrc = false;
   double correlation = 0;  // see CorrelatedDraw
   friend bool operator==(const CorruptConfig&, const CorruptConfig&) = default;
+  static const FigureTable& figures();
 };
 
 /// Flips bits in frames. The ingress frame number determines which frames and which bits.
@@ -78,8 +79,9 @@ class Corrupt {
   static constexpr std::string_view kName = "corrupt";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number,  Hook::apply, Hook::reads_headers, Hook::edits,
-                                     Hook::inherit, Hook::read,  Hook::describe,      Hook::audit};
+  static constexpr HookSet kHooks = {Hook::number,   Hook::apply,    Hook::reads_headers,
+                                     Hook::edits,    Hook::inherit,  Hook::read,
+                                     Hook::settings, Hook::describe, Hook::audit};
 
   struct Settings {
     std::optional<CorruptConfig> corrupt = {};
@@ -109,6 +111,7 @@ class Corrupt {
   void inherit(Corrupt& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
+  static Figure settings();
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
 

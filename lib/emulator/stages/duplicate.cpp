@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/setting.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
@@ -21,12 +22,26 @@ void Duplicate::inherit(Duplicate& old, const RuleConfig& rule,
   if (rule.duplicate == old_rule.duplicate) draw_ = old.draw_;
 }
 
+const FigureTable& DuplicateConfig::figures() {
+  using Row = FigureOf<DuplicateConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&DuplicateConfig::probability>("probability", "Share of the frames.", Unit::share)
+          .from(0, 1),
+      Row::of<&DuplicateConfig::copies>("copies", "Copies of each.")
+          .from(1, Duplicate::kMostCopies),
+      Row::of<&DuplicateConfig::correlation>("correlation", "Correlation of the draws.",
+                                             Unit::share)
+          .from(0, CorrelatedDraw::kMost)};
+  static constexpr FigureTable kTable{"Frames that are sent more than once.", kRows};
+  return kTable;
+}
+
+Figure Duplicate::settings() {
+  return FigureOf<RuleConfig>::of<&RuleConfig::duplicate>(kName, "Frames are sent more than once.");
+}
+
 void Duplicate::read(const StageKeys& rule, Settings& settings) {
-  settings.duplicate = read_hit_share<DuplicateConfig>(
-      rule, kName, [](const StageKeys& table, DuplicateConfig& duplicate) {
-        duplicate.copies = table.integer<std::uint8_t>("copies", 1, kMostCopies).value_or(1);
-        duplicate.correlation = table.get_or("correlation", read_correlation, 0.0);
-      });
+  settings.duplicate = read_hit_share<DuplicateConfig>(rule, kName);
 }
 
 void Duplicate::describe(const RuleConfig& rule, StageTexts& texts) {

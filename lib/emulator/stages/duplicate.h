@@ -14,6 +14,7 @@ struct DuplicateConfig {
   std::uint8_t copies = 1;  // per selected frame, 1..Duplicate::kMostCopies
   double correlation = 0;   // see CorrelatedDraw
   friend bool operator==(const DuplicateConfig&, const DuplicateConfig&) = default;
+  static const FigureTable& figures();
 };
 
 /// Sends frames more than once. Each copy passes the later stages independently.
@@ -23,8 +24,8 @@ class Duplicate {
   static constexpr std::string_view kName = "duplicate";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply,    Hook::inherit,
-                                     Hook::read,   Hook::describe, Hook::audit};
+  static constexpr HookSet kHooks = {Hook::number,   Hook::apply,    Hook::inherit, Hook::read,
+                                     Hook::settings, Hook::describe, Hook::audit};
   static constexpr std::uint8_t kMostCopies = 16;
   static_assert(kMostCopies + kMostEventCopies <= 255, "Decision::copies has eight bits");
 
@@ -50,6 +51,7 @@ class Duplicate {
   void inherit(Duplicate& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
+  static Figure settings();
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "core/figure.h"
+#include "core/setting.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stages/queue.h"
@@ -34,19 +34,56 @@ std::string text_of(const Red& red) {
                      percent(red.share), kmax);
 }
 
+constexpr std::pair<std::string_view, bool> kProfiles[] = {{"ramp", false}, {"step", true}};
+constexpr std::pair<std::string_view, bool> kTimes[] = {{"arrival", false}, {"departure", true}};
+constexpr std::pair<std::string_view, NotEct> kNotEct[] = {{"pass", NotEct::pass},
+                                                           {"drop", NotEct::drop}};
+
 }  // namespace
+
+const FigureTable& Red::figures() {
+  using Row = FigureOf<Red>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Red::kmin_bytes>("kmin", "Up to this, no frame is marked.", Unit::bytes)
+          .from(0, kLargestSize),
+      Row::of<&Red::kmax_bytes>("kmax", "Above this, each frame is marked.", Unit::bytes)
+          .from(0, kLargestSize),
+      Row::of<&Red::share>("share",
+                           "Share that is marked at kmax (`pmax`), or everywhere from kmin "
+                           "to kmax (`pmin`, with a step).",
+                           Unit::share),
+      Row::word<&Red::step, kProfiles>("profile", "How the share rises from kmin to kmax."),
+      Row::word<&Red::on_leaving, kTimes>("at", "When the bytes in the queue count.")};
+  static constexpr FigureTable kTable{"Marks by the bytes in the queue (RED).", kRows};
+  return kTable;
+}
+
+const FigureTable& MarkConfig::figures() {
+  using Row = FigureOf<MarkConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&MarkConfig::probability>("probability", "Share of the frames, whatever the queue.",
+                                        Unit::share)
+          .from(0, 1),
+      Row::of<&MarkConfig::red>("red", "Marks by the queue: kmin, kmax and others."),
+      Row::word<&MarkConfig::not_ect, kNotEct>(
+          "not_ect", "What becomes of chosen frames that do not say ECT."),
+      Row::of<&MarkConfig::force>("force", "Marks any IP frame, whatever its ECN field.").set_to()};
+  static constexpr FigureTable kTable{"Marks of congestion experienced (CE).", kRows};
+  return kTable;
+}
+
+Figure Mark::settings() {
+  return FigureOf<RuleConfig>::of<&RuleConfig::mark>(
+      kName, "Frames are marked as congestion experienced.");
+}
 
 std::optional<Red> read_red(const StageKeys& table) {
   static constexpr std::string_view kKeys[] = {"kmin", "kmax", "pmax", "profile", "pmin", "at"};
-  static constexpr std::string_view kProfiles[] = {"ramp", "step"},
-                                    kAt[] = {"arrival", "departure"};
   if (std::ranges::none_of(kKeys, [&](auto key) { return table.has(key); })) return std::nullopt;
-  Red red;
-  red.kmin_bytes = table.require("kmin", parse_bytes, "bytes in the queue, \"150kB\"").value_or(0);
-  red.kmax_bytes =
-      table.require("kmax", parse_bytes, "bytes in the queue, \"1.5MB\"").value_or(red.kmin_bytes);
-  red.step = table.choice("profile", kProfiles).value_or(0) == 1;
-  red.on_leaving = table.choice("at", kAt).value_or(0) == 1;
+  table.need("kmin", "bytes in the queue, \"150kB\"");
+  table.need("kmax", "bytes in the queue, \"1.5MB\"");
+  Red red{.kmax_bytes = kLargestSize};
+  table.settings(red);
   if (red.step) {
     red.share =
         table.require("pmin", parse_probability, "the share from kmin to kmax, \"1%\"").value_or(0);
@@ -120,7 +157,6 @@ MarkVerdict Marker::verdict(std::optional<std::uint8_t> ecn, bool by_chance,
 }
 
 void Mark::read(const StageKeys& rule, Settings& settings) {
-  static constexpr std::string_view kNotEct[] = {"pass", "drop"};  // as NotEct
   if (!rule.has(kName)) return;
   MarkConfig& mark = settings.mark.emplace();
   if (!rule.is_table(kName)) {
@@ -128,19 +164,16 @@ void Mark::read(const StageKeys& rule, Settings& settings) {
     return;
   }
   const auto table = rule.table(kName);
-  mark.probability = table->get_or("probability", parse_probability, 0.0);
+  table->settings(mark);
   mark.red = read_red(*table);
   if (mark.red && !rule.has("queue"))
     table->refuse("expected a queue in this rule, by which to mark; found none");
   if (!table->has("probability") && !mark.red)
     table->refuse("expected a probability, or kmin and kmax; found neither");
-  if (const auto not_ect = table->choice("not_ect", kNotEct))
-    mark.not_ect = static_cast<NotEct>(*not_ect);
   if (mark.not_ect == NotEct::drop && !mark.red)
     table->refuse("not_ect", "expected kmin and kmax beside \"drop\", which is RED's; found none");
   if (mark.not_ect == NotEct::drop && mark.red && mark.red->on_leaving)
     table->refuse("not_ect", "expected \"pass\" beside at = \"departure\"");
-  mark.force = table->boolean("force").value_or(false);
   table->finish();
 }
 

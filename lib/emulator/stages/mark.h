@@ -19,6 +19,7 @@ struct MarkConfig {
   NotEct not_ect = NotEct::pass;
   bool force = false;  // also mark IP frames that aren't ECN-capable
   friend bool operator==(const MarkConfig&, const MarkConfig&) = default;
+  static const FigureTable& figures();
 };
 
 enum class MarkVerdict : std::uint8_t {
@@ -87,9 +88,9 @@ class Mark {
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
   static constexpr HookSet kHooks = {
-      Hook::number,        Hook::apply,   Hook::leave, Hook::acts_on_leaving,
-      Hook::reads_headers, Hook::edits,   Hook::read,  Hook::describe,
-      Hook::audit,         Hook::figures, Hook::report};
+      Hook::number,        Hook::apply, Hook::leave,   Hook::acts_on_leaving,
+      Hook::reads_headers, Hook::edits, Hook::read,    Hook::settings,
+      Hook::describe,      Hook::audit, Hook::figures, Hook::report};
 
   struct Settings {
     std::optional<MarkConfig> mark = {};
@@ -119,6 +120,7 @@ class Mark {
   void leave(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
+  static Figure settings();
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
   static const FigureTable& figures();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/setting.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
@@ -31,14 +32,31 @@ void Police::inherit(Police& old, const RuleConfig& rule, const RuleConfig& old_
   policer_.take_over(old.policer_, now);
 }
 
+const FigureTable& PoliceConfig::figures() {
+  using Row = FigureOf<PoliceConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&PoliceConfig::rate_bps>("rate", "Rate of the tokens.", Unit::bits_per_second)
+          .from(kSlowestRate, kHighestRate),
+      Row::of<&PoliceConfig::burst_bytes>("burst", "Size of the bucket.", Unit::bytes)
+          .from(1, kLargestBuffer),
+      Row::of<&PoliceConfig::overhead>("overhead", "What a frame costs besides its bytes.",
+                                       Unit::bytes)
+          .from(0, kMostOverhead)};
+  static constexpr FigureTable kTable{"Token bucket.", kRows};
+  return kTable;
+}
+
+Figure Police::settings() {
+  return FigureOf<RuleConfig>::of<&RuleConfig::police>(kName, "Frames above a rate are dropped.");
+}
+
 void Police::read(const StageKeys& rule, Settings& settings) {
   const auto table = rule.table(kName);
   if (!table) return;
-  PoliceConfig police;
-  police.rate_bps = table->require("rate", read_rate, "a rate, \"10Gb/s\"").value_or(kSlowestRate);
-  police.burst_bytes =
-      table->require("burst", read_buffer, "what may come at once, \"1MB\"").value_or(1);
-  police.overhead = table->get_or("overhead", read_overhead, police.overhead);
+  table->need("rate", "a rate, \"10Gb/s\"");
+  table->need("burst", "what may come at once, \"1MB\"");
+  PoliceConfig police{.rate_bps = kSlowestRate, .burst_bytes = 1};
+  table->settings(police);
   const std::uint64_t cheapest = on_the_line(0, police.overhead);
   if (table->has("burst") && police.burst_bytes < cheapest)
     table->refuse("burst", fmt::format("expected at least the {} B that the smallest frame costs, "

@@ -15,6 +15,7 @@ struct PoliceConfig {
   std::uint64_t burst_bytes = 0;           // size of the bucket, > 0; initially full
   std::uint32_t overhead = kLineOverhead;  // bytes on the wire besides each frame's own
   friend bool operator==(const PoliceConfig&, const PoliceConfig&) = default;
+  static const FigureTable& figures();
 };
 
 /// Counters of a policer. Between two drops in quick succession the bucket can't have been full, so
@@ -99,8 +100,8 @@ class Police {
   static constexpr std::string_view kName = "police";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number,   Hook::apply, Hook::inherit, Hook::read,
-                                     Hook::describe, Hook::audit, Hook::report};
+  static constexpr HookSet kHooks = {Hook::number,   Hook::apply,    Hook::inherit, Hook::read,
+                                     Hook::settings, Hook::describe, Hook::audit,   Hook::report};
 
   struct Settings {
     std::optional<PoliceConfig> police = {};
@@ -123,6 +124,7 @@ class Police {
                Instant now) noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
+  static Figure settings();
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
   static void report(const RuleStats& stats, StageLines& lines);

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "core/figure.h"
+#include "core/setting.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
@@ -18,41 +18,117 @@ namespace {
 
 constexpr double kFastestLink = 1e14;
 
-/// Reads the rate of the link that carries pause frames. Pause frames are repeated after half the
-/// longest pause.
-Parsed<double> read_link(std::string_view text) {
-  const auto rate = read_rate(text);
-  if (rate && *rate > kFastestLink)
-    return std::unexpected(fmt::format("expected at most 100 Tb/s, found \"{}\"", text));
-  return rate;
-}
-
 constexpr double kSmallestAlpha = 1.0 / 1024, kLargestAlpha = 1024;
 
-Parsed<std::uint32_t> read_quantum(std::string_view text) {
-  constexpr std::uint64_t kLeast = 64, kMost = 65536;  // see ClassScheduler
-  const auto bytes = parse_bytes(text);
-  if (!bytes) return std::unexpected(bytes.error());
-  if (*bytes < kLeast || *bytes > kMost)
-    return std::unexpected(fmt::format("expected {}..{} B, found {} B", kLeast, kMost, *bytes));
-  return static_cast<std::uint32_t>(*bytes);
+}  // namespace
+
+const FigureTable& QueueConfig::figures() {
+  using Row = FigureOf<QueueConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&QueueConfig::rate_bps>("rate", "Rate of the link.", Unit::bits_per_second)
+          .from(kSlowestRate, kHighestRate),
+      Row::of<&QueueConfig::buffer_bytes>("buffer", "Bytes of frames that may wait.", Unit::bytes)
+          .from(1, kLargestBuffer),
+      Row::of<&QueueConfig::overhead>(
+          "overhead", "What a frame takes on the link besides its bytes.", Unit::bytes)
+          .from(0, kMostOverhead),
+      Row::of<&QueueConfig::cell>("cell", "Bytes that a cell carries; without it, no cells.",
+                                  Unit::bytes)
+          .from(1, kMostOverhead)
+          .if_any(),
+      Row::of<&QueueConfig::cell_overhead>("cell_overhead", "Bytes of a cell besides.", Unit::bytes)
+          .from(0, kMostOverhead),
+      Row::of<&QueueConfig::pfc>("pfc", "Priority flow control.")};
+  static constexpr FigureTable kTable{"A link slower than the port, and its buffer.", kRows};
+  return kTable;
 }
 
-Parsed<std::uint32_t> read_cell(std::string_view text) {
-  const auto bytes = read_overhead(text);
-  if (bytes && *bytes == 0)
-    return std::unexpected(fmt::format("expected at least 1 B, found \"{}\"", text));
-  return bytes;
+const FigureTable& PauseConfig::Thresholds::figures() {
+  using Row = FigureOf<Thresholds>;
+  static constexpr Figure kRows[] = {
+      Row::of<&Thresholds::xoff_bytes>("xoff", "Bytes from which on pauses are sent.", Unit::bytes)
+          .from(1, kLargestBuffer),
+      Row::of<&Thresholds::xon_bytes>("xon", "Bytes down to which they last.", Unit::bytes)
+          .from(0, kLargestBuffer)};
+  static constexpr FigureTable kTable{"When a queue sends pause frames.", kRows};
+  return kTable;
+}
+
+/// Pause frames are repeated after half the longest pause.
+const FigureTable& PauseConfig::figures() {
+  using Row = FigureOf<PauseConfig>;
+  constexpr double kFastestLink = 1e14;
+  static constexpr Figure kRows[] = {
+      Row::of<&PauseConfig::priority>("priority", "Priority of the frames in the queue.")
+          .from(0, wire::kPriorities - 1),
+      Row::of<&PauseConfig::link_bps>(
+          "link", "Rate of the link that carries the pause frames sent.", Unit::bits_per_second)
+          .from(kSlowestRate, kFastestLink),
+      Row::of<&PauseConfig::honour>("honour", "Pause frames received are obeyed.").set_to(),
+      Row::of<&PauseConfig::emit>("emit", "Bytes in the queue at which pause frames are sent.")};
+  static constexpr FigureTable kTable{"Priority flow control of a queue.", kRows};
+  return kTable;
+}
+
+const FigureTable& ServiceOrder::figures() {
+  using Row = FigureOf<ServiceOrder>;
+  static constexpr Figure kRows[] = {
+      Row::of<&ServiceOrder::priority>("priority", "The highest priority is served first.")
+          .from(0, kMostQueueClasses - 1),
+      Row::of<&ServiceOrder::weight>(
+          "weight", "Share among the classes of one priority (deficit round robin).")
+          .from(1, kLargestWeight)};
+  static constexpr FigureTable kTable{"When a class is served.", kRows};
+  return kTable;
+}
+
+namespace {
+
+/// The settings of a class of a queue.
+const FigureTable& class_settings() {
+  using Row = FigureOf<QueueClassConfig>;
+  static constexpr Figure kRows[] = {
+      Row::rows_of<&QueueClassConfig::order>(),
+      Row::of<through<&QueueClassConfig::buffer, &BufferShare::reserve_bytes>>(
+          "reserve", "Part of the buffer for this class only.", Unit::bytes)
+          .from(1, kLargestBuffer),
+      Row::of<through<&QueueClassConfig::buffer, &BufferShare::limit_bytes>>(
+          "limit", "Most bytes of the class.", Unit::bytes)
+          .from(1, kLargestBuffer),
+      Row::of<through<&QueueClassConfig::buffer, &BufferShare::alpha>>(
+          "alpha", "Times the free part of the buffer that the class may hold.")
+          .from(kSmallestAlpha, kLargestAlpha)};
+  static constexpr FigureTable kTable{"A class of a queue.", kRows};
+  return kTable;
+}
+
+/// The bytes of a turn, of queues with classes.
+const FigureTable& quantum_setting() {
+  using Row = FigureOf<LineQueueConfig>;
+  constexpr double kLeast = 64, kMost = 65536;  // see ClassScheduler
+  static constexpr Figure kRows[] = {Row::of<&LineQueueConfig::quantum_bytes>(
+                                         "quantum", "Bytes of a turn per weight.", Unit::bytes)
+                                         .from(kLeast, kMost)};
+  static constexpr FigureTable kTable{"Turns of classes.", kRows};
+  return kTable;
+}
+
+/// The class of a rule's frames.
+const FigureTable& class_of_rule() {
+  static constexpr Figure kRows[] = {
+      FigureOf<QueueUse>::of<&QueueUse::cls>("class", "Class of the rule's frames.")
+          .from(0, kMostQueueClasses - 1)};
+  static constexpr FigureTable kTable{"A rule's class.", kRows};
+  return kTable;
 }
 
 std::optional<PauseConfig::Thresholds> read_thresholds(const StageKeys& table,
                                                        std::uint64_t buffer) {
   if (!table.has("xoff") && !table.has("xon")) return std::nullopt;
-  PauseConfig::Thresholds thresholds;
-  thresholds.xoff_bytes =
-      table.require("xoff", read_buffer, "bytes in the queue, \"600kB\"").value_or(buffer);
-  thresholds.xon_bytes =
-      table.require("xon", parse_bytes, "bytes in the queue, \"400kB\"").value_or(0);
+  table.need("xoff", "bytes in the queue, \"600kB\"");
+  table.need("xon", "bytes in the queue, \"400kB\"");
+  PauseConfig::Thresholds thresholds{.xoff_bytes = buffer};
+  table.settings(thresholds);
   if (thresholds.xoff_bytes > buffer)
     table.refuse("xoff", fmt::format("expected at most the buffer, {} B, or it is never reached; "
                                      "found {} B",
@@ -67,11 +143,8 @@ std::optional<PauseConfig> read_pfc(const StageKeys& queue, std::uint64_t buffer
   const auto table = queue.table("pfc");
   if (!table) return std::nullopt;
   PauseConfig pfc;
-  pfc.priority =
-      table->integer<std::uint8_t>("priority", 0, wire::kPriorities - 1).value_or(pfc.priority);
+  table->settings(pfc);
   pfc.emit = read_thresholds(*table, buffer);
-  pfc.link_bps = table->get_or("link", read_link, pfc.link_bps);
-  pfc.honour = table->boolean("honour").value_or(true);
   if (!pfc.honour && !pfc.emit)
     table->refuse("honour", "expected true, or xoff and xon; with neither it does nothing");
   table->finish();
@@ -197,13 +270,7 @@ namespace {
 QueueClassConfig read_class(const StageKeys& table, std::uint64_t buffer,
                             std::optional<PauseConfig>& pfc) {
   QueueClassConfig read;
-  read.order.priority =
-      table.integer<std::uint32_t>("priority", 0, kMostQueueClasses - 1).value_or(0);
-  read.order.weight = table.integer<std::uint32_t>("weight", 1, kLargestWeight).value_or(1);
-  read.buffer.reserve_bytes = table.get_or("reserve", read_buffer, std::uint64_t{0});
-  read.buffer.limit_bytes = table.get_or("limit", read_buffer, read.buffer.limit_bytes);
-  read.buffer.alpha =
-      table.number("alpha", kSmallestAlpha, kLargestAlpha).value_or(read.buffer.alpha);
+  table.settings(class_settings(), &read);
   if (read.buffer.limit_bytes < read.buffer.reserve_bytes)
     table.refuse("limit", fmt::format("expected at least reserve, {} B, found {} B",
                                       read.buffer.reserve_bytes, read.buffer.limit_bytes));
@@ -239,11 +306,15 @@ void read_classes(const StageKeys& queue, std::uint64_t buffer, QueueUse& use) {
 /// Reads a rule's use of the queue of another rule.
 void read_use(const StageKeys& table, QueueUse& use) {
   use.owner = table.text("shared").value_or("");
-  use.cls = table.integer<std::uint32_t>("class", 0, kMostQueueClasses - 1).value_or(0);
+  table.settings(class_of_rule(), &use);
   table.finish();
 }
 
 }  // namespace
+
+Figure Queue::settings() {
+  return FigureOf<RuleConfig>::of<&RuleConfig::queue>(kName, "Frames wait for a slower link.");
+}
 
 void Queue::read(const StageKeys& rule, RuleConfig& config) {
   if (rule.has(kName) && !rule.is_table(kName)) {
@@ -254,21 +325,18 @@ void Queue::read(const StageKeys& rule, RuleConfig& config) {
   if (!table) return;
   if (table->has("shared")) return read_use(*table, config.shared.emplace());
   QueueConfig& queue = config.queue.emplace();
-  queue.rate_bps =
-      table->require("rate", read_rate, "the link's rate, \"10Gb/s\"").value_or(kSlowestRate);
-  queue.buffer_bytes =
-      table->require("buffer", read_buffer, "how many bytes may wait, \"16MB\"").value_or(1);
-  queue.overhead = table->get_or("overhead", read_overhead, queue.overhead);
-  queue.cell = table->get_or("cell", read_cell, queue.cell);
-  queue.cell_overhead = table->get_or("cell_overhead", read_overhead, queue.cell_overhead);
+  table->need("rate", "the link's rate, \"10Gb/s\"");
+  table->need("buffer", "how many bytes may wait, \"16MB\"");
+  queue = {.rate_bps = kSlowestRate, .buffer_bytes = 1};
+  table->settings(queue);
   if (table->has("cell_overhead") && !table->has("cell"))
     table->refuse("cell_overhead", "expected beside cell = \"48B\"");
   queue.pfc = read_pfc(*table, queue.buffer_bytes);
   if (table->has("classes")) {
     QueueUse& use = config.shared.emplace();
     read_classes(*table, queue.buffer_bytes, use);
-    use.queue.quantum_bytes = table->get_or("quantum", read_quantum, use.queue.quantum_bytes);
-    use.cls = table->integer<std::uint32_t>("class", 0, kMostQueueClasses - 1).value_or(0);
+    table->settings(quantum_setting(), &use.queue);
+    table->settings(class_of_rule(), &use);
     if (queue.pfc)
       table->refuse("pfc", "expected pfc in the classes, beside classes, found it in the queue");
   }

@@ -31,6 +31,7 @@ struct QueueConfig {
 
   [[nodiscard]] constexpr LineCost cost() const noexcept { return {overhead, cell, cell_overhead}; }
   friend bool operator==(const QueueConfig&, const QueueConfig&) = default;
+  static const FigureTable& figures();
 };
 
 /// A rule's use of a queue: its own, one that it shares with other rules, or one of several
@@ -71,10 +72,10 @@ class Queue {
   static constexpr std::string_view kName = "queue";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = false;
-  static constexpr HookSet kHooks = {Hook::number,   Hook::apply,     Hook::begin,
-                                     Hook::varies,   Hook::inherit,   Hook::read,
-                                     Hook::describe, Hook::audit,     Hook::figures,
-                                     Hook::report,   Hook::add_ample, Hook::bytes_needed};
+  static constexpr HookSet kHooks = {
+      Hook::number, Hook::apply,     Hook::begin,       Hook::varies, Hook::inherit,
+      Hook::read,   Hook::settings,  Hook::describe,    Hook::audit,  Hook::figures,
+      Hook::report, Hook::add_ample, Hook::bytes_needed};
 
   struct Settings {
     std::optional<QueueConfig> queue = {};  // the rule's own, or:
@@ -172,6 +173,7 @@ class Queue {
 
   /// Reads the key `queue`, also where it is a use of a shared queue or has classes.
   static void read(const StageKeys& rule, RuleConfig& config);
+  static Figure settings();
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
   static const FigureTable& figures();

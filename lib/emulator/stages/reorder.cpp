@@ -6,10 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "core/setting.h"
 #include "emulator/random/jitter.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
+#include "emulator/stats/loss_audit.h"
 
 namespace lw::emulator {
 namespace {
@@ -77,17 +79,43 @@ void Reorder::inherit(Reorder& old, const RuleConfig& rule, const RuleConfig& ol
   if (rule.reorder == old_rule.reorder) draw_ = old.draw_;
 }
 
+const FigureTable& ReorderConfig::figures() {
+  using Row = FigureOf<ReorderConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&ReorderConfig::fraction>("fraction", "Share of the frames.", Unit::share).from(0, 1),
+      Row::of<&ReorderConfig::frames>("frames",
+                                      "Frames that overtake one that is held back, in place of a "
+                                      "time.")
+          .from(1, ReorderConfig::kMostOvertaking)
+          .if_any(),
+      Row::of<&ReorderConfig::by>("time", "Time for which they are held back.", Unit::ns)
+          .from(1, kLongestTimeNs)
+          .if_any(),
+      Row::of<&ReorderConfig::swap>("swap", "They change places with the next frame.").set_to(),
+      Row::of<&ReorderConfig::gap>("gap",
+                                   "With `ahead`: one of so many frames at most is sent ahead.")
+          .from(1, ReorderConfig::kMostGap)
+          .if_any(),
+      Row::of<&ReorderConfig::at_most>("at_most", "Longest wait for frames that overtake.",
+                                       Unit::ns)
+          .from(1, kLongestTimeNs),
+      Row::of<&ReorderConfig::correlation>("correlation", "Correlation of the draws.", Unit::share)
+          .from(0, CorrelatedDraw::kMost)};
+  static constexpr FigureTable kTable{"Frames that leave later or earlier than others.", kRows};
+  return kTable;
+}
+
+Figure Reorder::settings() {
+  return FigureOf<RuleConfig>::of<&RuleConfig::reorder>(kName,
+                                                        "Frames are held back, or sent ahead.");
+}
+
 void Reorder::read(const StageKeys& rule, Settings& settings) {
   const auto table = rule.table(kName);
   if (!table) return;
   ReorderConfig& reorder = settings.reorder.emplace();
-  reorder.fraction =
-      table->require("fraction", parse_probability, "a share of the frames, \"1%\"").value_or(0);
-  reorder.correlation = table->get_or("correlation", read_correlation, 0.0);
-  reorder.swap = table->boolean("swap").value_or(false);
-  reorder.frames =
-      table->integer<std::uint32_t>("frames", 1, ReorderConfig::kMostOvertaking).value_or(0);
-  reorder.by = table->get_or("time", read_positive_time, Duration{});
+  table->need("fraction", "a share of the frames, \"1%\"");
+  table->settings(reorder);
   const bool drawn = table->has("distribution");
   if (drawn) read_times(*table, reorder);
   const bool ahead = table->boolean("ahead").value_or(false);
@@ -99,10 +127,8 @@ void Reorder::read(const StageKeys& rule, Settings& settings) {
         "ahead = true, found " +
         std::to_string(ways));
   if (reorder.swap) reorder.frames = 1;
-  const auto gap = table->integer<std::uint32_t>("gap", 1, ReorderConfig::kMostGap);
-  if (gap && !ahead) table->refuse("gap", "expected beside ahead = true");
-  if (ahead) reorder.gap = gap.value_or(1);
-  reorder.at_most = table->get_or("at_most", read_positive_time, reorder.at_most);
+  if (table->has("gap") && !ahead) table->refuse("gap", "expected beside ahead = true");
+  if (ahead && !table->has("gap")) reorder.gap = 1;
   if (table->has("at_most") && (table->has("time") || ahead || drawn))
     table->refuse("at_most", "expected beside frames or swap");
   table->finish();

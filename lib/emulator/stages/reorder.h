@@ -37,6 +37,7 @@ struct ReorderConfig {
     return gap > 0 ? gap - 1 : swap ? frames : 0;
   }
   friend bool operator==(const ReorderConfig&, const ReorderConfig&) = default;
+  static const FigureTable& figures();
 };
 
 /// Decides which frames are held back or sent ahead. The link holds them back.
@@ -46,9 +47,9 @@ class Reorder {
   static constexpr std::string_view kName = "reorder";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number,   Hook::apply,   Hook::skip,
-                                     Hook::waits,    Hook::inherit, Hook::read,
-                                     Hook::describe, Hook::audit,   Hook::add_ample};
+  static constexpr HookSet kHooks = {Hook::number,  Hook::apply,    Hook::skip,     Hook::waits,
+                                     Hook::inherit, Hook::read,     Hook::settings, Hook::describe,
+                                     Hook::audit,   Hook::add_ample};
 
   struct Settings {
     std::optional<ReorderConfig> reorder = {};
@@ -93,6 +94,7 @@ class Reorder {
   void inherit(Reorder& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
+  static Figure settings();
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
   static void add_ample(const RuleConfig& rule, AmpleDelay& ample) noexcept;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/figure.h"
+#include "core/setting.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
 #include "emulator/stats/audit.h"
@@ -12,7 +13,8 @@
 namespace lw::emulator {
 namespace {
 
-constexpr std::string_view kEcn[] = {"not-ect", "ect1", "ect0", "ce"};  // by value (RFC 3168)
+constexpr std::pair<std::string_view, std::uint8_t> kEcn[] = {
+    {"not-ect", 0}, {"ect1", 1}, {"ect0", 2}, {"ce", 3}};  // RFC 3168
 
 void count(std::uint8_t before, std::uint8_t after, RewriteStats& stats) noexcept {
   if (before >> 2 != after >> 2) ++stats.dscp_changed;
@@ -29,7 +31,8 @@ void count(std::uint8_t before, std::uint8_t after, RewriteStats& stats) noexcep
 std::string text_of(const RewriteConfig& rewrite) {
   std::string text;
   if (rewrite.dscp) text = fmt::format("DSCP {}", *rewrite.dscp);
-  if (rewrite.ecn) text += fmt::format("{}ECN {}", rewrite.dscp ? " and " : "", kEcn[*rewrite.ecn]);
+  if (rewrite.ecn)
+    text += fmt::format("{}ECN {}", rewrite.dscp ? " and " : "", name_among(kEcn, *rewrite.ecn));
   return text;
 }
 
@@ -56,13 +59,26 @@ void Rewrite::apply(Passage& p, Stats& stats, const roce::Envelope& envelope) co
   p.decision.act(kNumber);
 }
 
+const FigureTable& RewriteConfig::figures() {
+  using Row = FigureOf<RewriteConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&RewriteConfig::probability>("probability", "Share of the IP frames.", Unit::share)
+          .from(0, 1),
+      Row::of<&RewriteConfig::dscp>("dscp", "DSCP that they get.").from(0, 63),
+      Row::word<&RewriteConfig::ecn, kEcn>("ecn", "ECN field that they get.").if_any()};
+  static constexpr FigureTable kTable{"IP frames with another DSCP or ECN field.", kRows};
+  return kTable;
+}
+
+Figure Rewrite::settings() {
+  return FigureOf<RuleConfig>::of<&RuleConfig::rewrite>(kName,
+                                                        "The DSCP or ECN field of frames is set.");
+}
+
 void Rewrite::read(const StageKeys& rule, Settings& settings) {
   const auto table = rule.table(kName);
   if (!table) return;
-  RewriteConfig& rewrite = settings.rewrite.emplace();
-  rewrite.probability = table->get_or("probability", parse_probability, 1.0);
-  rewrite.dscp = table->integer<std::uint8_t>("dscp", 0, 63);
-  if (const auto ecn = table->choice("ecn", kEcn)) rewrite.ecn = static_cast<std::uint8_t>(*ecn);
+  table->settings(settings.rewrite.emplace());
   if (!table->has("dscp") && !table->has("ecn"))
     table->refuse("expected dscp = 0 to 63, or ecn = \"not-ect\"; found neither");
   table->finish();

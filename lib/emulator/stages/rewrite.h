@@ -24,6 +24,7 @@ struct RewriteConfig {
     return static_cast<std::uint8_t>(dscp.value_or(0) << 2 | ecn.value_or(0));
   }
   friend bool operator==(const RewriteConfig&, const RewriteConfig&) = default;
+  static const FigureTable& figures();
 };
 
 /// What rewriting did to the frames whose fields changed.
@@ -49,9 +50,9 @@ class Rewrite {
   static constexpr std::string_view kName = "rewrite";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number, Hook::apply,   Hook::reads_headers,
-                                     Hook::edits,  Hook::read,    Hook::describe,
-                                     Hook::audit,  Hook::figures, Hook::report};
+  static constexpr HookSet kHooks = {
+      Hook::number,   Hook::apply,    Hook::reads_headers, Hook::edits,   Hook::read,
+      Hook::settings, Hook::describe, Hook::audit,         Hook::figures, Hook::report};
 
   struct Settings {
     std::optional<RewriteConfig> rewrite = {};
@@ -76,6 +77,7 @@ class Rewrite {
   void apply(Passage& p, Stats& stats, const roce::Envelope& envelope) const noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
+  static Figure settings();
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
   static const FigureTable& figures();

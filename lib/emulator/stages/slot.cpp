@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/setting.h"
 #include "emulator/random/jitter.h"
 #include "emulator/rule_config.h"
 #include "emulator/stage_keys.h"
@@ -16,11 +17,6 @@ namespace lw::emulator {
 
 namespace {
 
-void read_limits(const StageKeys& table, SlotConfig& slot) {
-  slot.frames = table.integer<std::uint32_t>("frames", 1, SlotConfig::kMostFrames).value_or(0);
-  slot.bytes = table.get_or("bytes", read_buffer, std::uint64_t{0});
-}
-
 /// Reads the distribution of the times between slots.
 void read_between(const StageKeys& table, SlotConfig& slot) {
   slot.between = read_distribution(table);
@@ -30,7 +26,6 @@ void read_between(const StageKeys& table, SlotConfig& slot) {
   slot.most = whole_ns(quantile(*slot.between, 0.999, 0.001));
   if (slot.most <= Duration{}) table.refuse("distribution", "expected times above 0 between slots");
   slot.most = std::max(slot.most, Duration{1});
-  read_limits(table, slot);
 }
 
 /// Checks the mean of the times between slots.
@@ -111,18 +106,53 @@ void Slot::inherit(Slot& old, const RuleConfig& /*rule*/, const RuleConfig& /*ol
   follows_ = false;
 }
 
+const FigureTable& SlotConfig::figures() {
+  using Row = FigureOf<SlotConfig>;
+  static constexpr Figure kRows[] = {
+      Row::of<&SlotConfig::frames>("frames", "Most frames of a slot; without it, any number.")
+          .from(1, SlotConfig::kMostFrames)
+          .if_any(),
+      Row::of<&SlotConfig::bytes>(
+          "bytes",
+          "Bytes of a slot: no frame begins once as many have gone; without it, any number.",
+          Unit::bytes)
+          .from(1, kLargestBuffer)
+          .if_any(),
+      Row::of<&SlotConfig::least>("min", "Shortest time to the next slot.", Unit::ns)
+          .from(0, kLongestTimeNs),
+      Row::of<&SlotConfig::most>("max", "Longest time to the next slot; without it, min.", Unit::ns)
+          .from(1, kLongestTimeNs)};
+  static constexpr FigureTable kTable{"Slots in which frames go on.", kRows};
+  return kTable;
+}
+
+namespace {
+
+/// The rows of what a slot holds.
+const FigureTable& limits_of_slots() {
+  static const FigureTable kTable{"Limits of a slot.", SlotConfig::figures().rows.first(2)};
+  return kTable;
+}
+
+}  // namespace
+
+Figure Slot::settings() {
+  return FigureOf<RuleConfig>::of<&RuleConfig::slot>(kName, "Frames go on in slots only.");
+}
+
 void Slot::read(const StageKeys& rule, Settings& settings) {
   const auto table = rule.table(kName);
   if (!table) return;
   SlotConfig& slot = settings.slot.emplace();
   if (table->has("distribution")) {
+    table->settings(limits_of_slots(), &slot);
     read_between(*table, slot);
     return table->finish();
   }
-  constexpr std::string_view kExample = "the time to the next slot, \"800us\"";
-  slot.least = table->require("min", parse_duration, kExample).value_or(Duration{1});
-  slot.most = table->get_or("max", read_positive_time, slot.least);
-  read_limits(*table, slot);
+  table->need("min", "the time to the next slot, \"800us\"");
+  slot.least = Duration{1};
+  table->settings(slot);
+  if (!table->has("max")) slot.most = slot.least;
   if (slot.least < Duration{} || slot.most == Duration{})
     table->refuse("min", "expected a time of at least 0 and a longer max, or more than 0");
   if (slot.most < slot.least)

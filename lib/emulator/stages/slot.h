@@ -21,6 +21,7 @@ struct SlotConfig {
 
   static constexpr std::uint32_t kMostFrames = 1'000'000;
   friend bool operator==(const SlotConfig&, const SlotConfig&) = default;
+  static const FigureTable& figures();
 };
 
 /// What the slots were, by the frames that went on.
@@ -52,9 +53,9 @@ class Slot {
   static constexpr std::string_view kName = "slot";
   static constexpr bool kActsOnBatch = false;
   static constexpr bool kMayPause = true;
-  static constexpr HookSet kHooks = {Hook::number,  Hook::apply,  Hook::varies,
-                                     Hook::inherit, Hook::read,   Hook::describe,
-                                     Hook::audit,   Hook::report, Hook::add_ample};
+  static constexpr HookSet kHooks = {Hook::number, Hook::apply,    Hook::varies,   Hook::inherit,
+                                     Hook::read,   Hook::settings, Hook::describe, Hook::audit,
+                                     Hook::report, Hook::add_ample};
 
   struct Settings {
     std::optional<SlotConfig> slot = {};
@@ -73,6 +74,7 @@ class Slot {
   void inherit(Slot& old, const RuleConfig& rule, const RuleConfig& old_rule) noexcept;
 
   static void read(const StageKeys& rule, Settings& settings);
+  static Figure settings();
   static void describe(const RuleConfig& rule, StageTexts& texts);
   static void audit(const RuleConfig& rule, const RuleStats& stats, std::vector<Check>& checks);
   static void report(const RuleStats& stats, StageLines& lines);
