@@ -10,9 +10,6 @@
 
 namespace lw::gen {
 
-/// Longest message of a connection, in bytes: RDMA has none longer (IBTA vol. 1, 9.7.7).
-inline constexpr std::uint64_t kMostMessage = std::uint64_t{1} << 31;
-
 /// Slots of a QP in a region: a ring of records in 48 GiB of memory.
 inline constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 30;
 

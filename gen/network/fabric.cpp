@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gen/network/fabric.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
-#include "config/toml/value.h"
+#include "config/toml/settings.h"
+#include "core/limits.h"
 #include "core/quantity.h"
 #include "emulator/path.h"
 #include "sim/network/topology.h"
@@ -12,16 +15,55 @@ namespace lw::gen {
 namespace {
 
 using namespace config;
+using sim::kLongestCableNs;
 
 enum class FabricKind : std::uint8_t { clos, rail, two_sites };
 
-/// The keys of [fabric].
+/// The settings of a [fabric]. What is 0 has a default that depends on others.
 struct Keys {
   FabricKind kind = FabricKind::clos;
-  std::uint32_t hosts = 0, leaves = 0, spines = 0, rails = 0, long_links = 1;
+  std::uint32_t hosts = 0, leaves = 0, spines = 4, rails = 8, long_links = 1;
   double oversubscription = 1, rate_bps = 100e9, long_rate_bps = 0;
   Duration delay{100}, long_delay{};
+  bool ecmp = true;
+
+  static const FigureTable& figures();
 };
+
+constexpr std::pair<std::string_view, FabricKind> kKinds[] = {
+    {"clos", FabricKind::clos}, {"rail", FabricKind::rail}, {"two-sites", FabricKind::two_sites}};
+
+const FigureTable& Keys::figures() {
+  using Row = FigureOf<Keys>;
+  constexpr double kMostOversubscription = 1000;
+  static constexpr Figure kRows[] = {
+      Row::word<&Keys::kind, kKinds>("kind", "Form of the network."),
+      Row::of<&Keys::hosts>("hosts", "Hosts of a site; of `rail`, servers.")
+          .from(1, sim::kMostHosts),
+      Row::of<&Keys::leaves>("leaves", "Leaves of a site; 0: one for 16 hosts.")
+          .from(1, sim::kMostSwitches)
+          .if_any(),
+      Row::of<&Keys::spines>("spines", "Spines of a site, each with a cable to each leaf.")
+          .from(1, sim::kMostSwitches),
+      Row::of<&Keys::rails>("rails", "Of `rail`: NICs of a server, and leaves.")
+          .from(1, sim::kMostSwitches),
+      Row::of<&Keys::rate_bps>("rate", "Rate of a host's cable.", Unit::bits_per_second)
+          .from(kLowestRate, kHighestRate),
+      Row::of<&Keys::oversubscription>("oversubscription",
+                                       "Rate of a leaf's hosts over that of its cables to spines.")
+          .from(1e-3, kMostOversubscription),
+      Row::of<&Keys::delay>("delay", "Delay of each cable within a site.", Unit::ns)
+          .from(0, kLongestCableNs),
+      Row::of<&Keys::long_links>("long_links", "Of `two-sites`: cables between the sites.")
+          .from(1, sim::kMostPorts),
+      Row::of<&Keys::long_rate_bps>("long_rate", "Rate of each of them; 0: that of hosts.",
+                                    Unit::bits_per_second)
+          .from(kLowestRate, kHighestRate)
+          .if_any(),
+      Row::of<&Keys::ecmp>("ecmp", "Packets are spread over equal ways.").set_to()};
+  static constexpr FigureTable kTable{"A network by template.", kRows};
+  return kTable;
+}
 
 /// Builds a fabric from its keys.
 class Builder {
@@ -113,38 +155,23 @@ void refuse_others(const Table& table, FabricKind kind) {
     table.refuse("leaves", "expected rails in its place: a leaf for each");
 }
 
-void read_rates(const Table& table, Keys& keys) {
-  constexpr double kMostOversubscription = 1000;
-  keys.rate_bps = table.get_or("rate", parse_bit_rate, keys.rate_bps);
-  if (keys.rate_bps <= 0) table.refuse("rate", "expected more than 0");
-  keys.long_rate_bps = table.get_or("long_rate", parse_bit_rate, keys.rate_bps);
-  if (keys.long_rate_bps <= 0) table.refuse("long_rate", "expected more than 0");
-  keys.oversubscription = table.get_or("oversubscription", number(1e-3, kMostOversubscription), 1);
+/// Sets what has a default that depends on other keys.
+void set_defaults(const Table& table, Keys& keys) {
+  constexpr std::uint32_t kHostsOfALeaf = 16;
+  const std::pair<const char*, const char*> required[] = {{"kind", "clos, rail or two-sites"},
+                                                          {"hosts", "a number of hosts"}};
+  for (const auto& [key, what] : required)
+    if (!table.has(key)) table.refuse(key, fmt::format("expected {}, found none", what));
+  keys.hosts = std::max(keys.hosts, 1U);
+  if (keys.leaves == 0) keys.leaves = (keys.hosts + kHostsOfALeaf - 1) / kHostsOfALeaf;
+  if (keys.long_rate_bps == 0) keys.long_rate_bps = keys.rate_bps;
+  if (keys.kind != FabricKind::two_sites) return;
+  const auto km = table.require("distance", parse_kilometres, "that of the sites: \"300km\"");
+  keys.long_delay = delay_of_fibre(table, km.value_or(0));
 }
 
-void read_delays(const Table& table, Keys& keys) {
-  constexpr Duration kLongest = std::chrono::seconds(10);
-  keys.delay = table.get_or("delay", parse_duration, keys.delay);
-  if (keys.kind == FabricKind::two_sites) {
-    const auto km = table.require("distance", parse_kilometres, "that of the sites: \"300km\"");
-    emulator::Path fibre;
-    fibre.spans.push_back({.km = km.value_or(0)});
-    keys.long_delay = emulator::fibre_delay(fibre, emulator::Direction::west_to_east);
-  }
-  if (keys.delay > kLongest || keys.long_delay > kLongest)
-    table.refuse(fmt::format("expected delays of at most {}", format_set_duration(kLongest)));
-}
-
-void read_numbers(const Table& table, Keys& keys) {
-  constexpr std::uint32_t kHostsOfALeaf = 16, kSpines = 4, kRails = 8;
+void check_numbers(const Table& table, Keys& keys) {
   const bool two = keys.kind == FabricKind::two_sites;
-  const auto hosts = integer<std::uint32_t>(1, sim::kMostHosts);
-  keys.hosts = table.require("hosts", hosts, "a number of hosts").value_or(1);
-  const std::uint32_t leaves = (keys.hosts + kHostsOfALeaf - 1) / kHostsOfALeaf;
-  keys.leaves = table.get_or("leaves", integer<std::uint32_t>(1, sim::kMostSwitches), leaves);
-  keys.spines = table.get_or("spines", integer<std::uint32_t>(1, sim::kMostSwitches), kSpines);
-  keys.rails = table.get_or("rails", integer<std::uint32_t>(1, sim::kMostSwitches), kRails);
-  keys.long_links = table.get_or("long_links", integer<std::uint32_t>(1, sim::kMostPorts), 1);
   const std::uint64_t all_hosts =
       std::uint64_t{keys.hosts} * (keys.kind == FabricKind::rail ? keys.rails
                                    : two                         ? 2
@@ -168,21 +195,33 @@ void read_numbers(const Table& table, Keys& keys) {
 
 }  // namespace
 
+Duration delay_of_fibre(const Table& table, double km) {
+  emulator::Path fibre;
+  fibre.spans.push_back({.km = km});
+  const Duration delay = emulator::fibre_delay(fibre, emulator::Direction::west_to_east);
+  if (delay > Duration(static_cast<Duration::rep>(kLongestCableNs)))
+    table.refuse("distance", fmt::format("expected a delay of at most 10 s, found {}",
+                                         format_set_duration(delay)));
+  return delay;
+}
+
 Fabric read_fabric(const Table& table) {
-  static constexpr Choice<FabricKind> kKinds[] = {
-      {"clos", FabricKind::clos}, {"rail", FabricKind::rail}, {"two-sites", FabricKind::two_sites}};
   Keys keys;
-  keys.kind =
-      table.require("kind", choice(kKinds), "clos, rail or two-sites").value_or(FabricKind::clos);
-  read_numbers(table, keys);
-  read_rates(table, keys);
-  read_delays(table, keys);
-  const bool ecmp = table.get_or("ecmp", read_boolean, true);
+  read_settings(table, keys);
+  set_defaults(table, keys);
+  check_numbers(table, keys);
   refuse_others(table, keys.kind);
   table.finish();
   Fabric fabric = Builder(keys).build();
-  fabric.ecmp = ecmp;
+  fabric.ecmp = keys.ecmp;
   return fabric;
+}
+
+const FigureTable& fabric_settings() { return Keys::figures(); }
+
+void* fabric_defaults() {
+  static Keys kDefaults;
+  return &kDefaults;
 }
 
 }  // namespace lw::gen

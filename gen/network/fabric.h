@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/toml/table.h"
+#include "core/figure.h"
 #include "core/time.h"
 
 namespace lw::gen {
@@ -24,5 +25,12 @@ struct Fabric {
 /// Reads [fabric]: docs/reference/roce-gen-network.md lists the kinds, their keys and names. Errors
 /// are recorded at their places; what is returned then may be incomplete.
 Fabric read_fabric(const config::Table& table);
+
+/// The delay of a fibre of `km`; more than 10 s is refused at the table's key `distance`.
+Duration delay_of_fibre(const config::Table& table, double km);
+
+/// The settings of a [fabric] by rows, and an object with their defaults, for the manual.
+const FigureTable& fabric_settings();
+void* fabric_defaults();
 
 }  // namespace lw::gen

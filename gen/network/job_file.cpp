@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/limits.h"
 #include "core/quantity.h"
 #include "gen/limits.h"
 

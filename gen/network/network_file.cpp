@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fnmatch.h>
 #include <iterator>
-#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -17,8 +16,9 @@
 #include "config/limits.h"
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
+#include "config/toml/settings.h"
+#include "core/limits.h"
 #include "core/quantity.h"
-#include "emulator/path.h"
 #include "emulator/stages/mark.h"
 #include "gen/limits.h"
 #include "gen/network/fabric.h"
@@ -29,12 +29,7 @@ namespace {
 
 using namespace config;
 using emulator::Red;
-using sim::CableConfig, sim::Node, sim::Sending, sim::SendPattern, sim::SizeShare,
-    sim::SwitchConfig, sim::Topology;
-
-constexpr Duration kLongestCable = std::chrono::seconds(10);
-constexpr Duration kLongestResponse = std::chrono::milliseconds(100);
-constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 40;
+using sim::CableConfig, sim::Node, sim::Sending, sim::SendPattern, sim::SwitchConfig, sim::Topology;
 
 /// Reads one network. Nodes are numbered while they are read: hosts first.
 class Reader {
@@ -49,7 +44,7 @@ class Reader {
   void read_links();
   void read_workload();
   void read_sending(const Table& table, Sending& to) const;
-  void read_sizes(const Table& table, Sending& to) const;
+  void check_sizes(const Table& table, const Sending& sending) const;
   void read_flows();
   void read_jobs();
   void check();
@@ -121,39 +116,16 @@ std::optional<Red> read_marking(const Table& parent) {
   return red;
 }
 
-/// A threshold: "none", or times the free part of the buffer.
-Parsed<double> read_alpha(const Value& value) {
-  constexpr double kLargestAlpha = 1024;
-  if (const auto text = read_text(value)) {
-    if (*text == "none") return std::numeric_limits<double>::infinity();
-    return std::unexpected(fmt::format("expected a number or \"none\", found \"{}\"", *text));
-  }
-  return read_number(value, 1e-3, kLargestAlpha);
-}
-
 SwitchConfig read_switch(const Table& table) {
-  static constexpr Choice<bool> kQueues[] = {{"per-output", false}, {"per-input", true}};
   SwitchConfig to;
-  to.buffer_bytes = table.get_or("buffer", parse_bytes, to.buffer_bytes);
-  if (to.buffer_bytes > kLargestBuffer)
-    table.refuse("buffer", fmt::format("expected at most {}", format_bytes(kLargestBuffer)));
-  to.alpha = table.get("alpha", read_alpha);
-  to.pause = table.get_or("pfc", read_boolean, false);
-  to.response = table.get("response", parse_duration);
-  if (to.response && *to.response > kLongestResponse)
-    table.refuse("response", fmt::format("expected at most {}", format_duration(kLongestResponse)));
-  to.headroom_bytes = table.get("headroom", parse_bytes);
+  read_settings(table, to);
   for (const char* key : {"response", "headroom"})
     if (!to.pause && table.has_own(key)) table.refuse(key, "expected pfc = true beside it");
-  to.queue_per_input = table.get_or("queues", choice(kQueues), false);
-  to.latency = table.get_or("latency", parse_duration, Duration{});
   to.marking = read_marking(table);
-  for (const Table& each : table.tables("classes")) {
-    auto& order = to.classes.emplace_back();
-    order.priority = each.get_or("priority", integer<std::uint32_t>(0, sim::kCnpPriority - 1), 0);
-    order.weight = each.get_or("weight", integer<std::uint32_t>(1, emulator::kLargestWeight), 1);
-    each.finish();
-  }
+  for (const emulator::ServiceOrder& each : to.classes)
+    if (each.priority >= sim::kCnpPriority)
+      table.refuse("classes", fmt::format("expected priorities below {}, that of CNPs, found {}",
+                                          sim::kCnpPriority, each.priority));
   return to;
 }
 
@@ -215,19 +187,11 @@ void Reader::read_links() {
     const auto ends = table.require("between", list_of(read_text), "two names: [\"a\", \"west\"]")
                           .value_or(std::vector<std::string>{});
     CableConfig cable;
-    cable.rate_bps = table.get_or("rate", parse_bit_rate, cable.rate_bps);
-    if (cable.rate_bps <= 0) table.refuse("rate", "expected more than 0");
+    read_settings(table, cable);
     if (table.has("delay") == table.has("distance"))
       table.refuse("expected a delay, \"1us\", or a distance, \"380km\"");
-    cable.delay = table.get_or("delay", parse_duration, Duration{});
-    if (const auto km = table.get("distance", parse_kilometres)) {
-      emulator::Path fibre;
-      fibre.spans.push_back({.km = *km});
-      cable.delay = emulator::fibre_delay(fibre, emulator::Direction::west_to_east);
-    }
-    if (cable.delay > kLongestCable)
-      table.refuse(
-          fmt::format("expected a delay of at most {}", format_set_duration(kLongestCable)));
+    if (const auto km = table.get("distance", parse_kilometres))
+      cable.delay = delay_of_fibre(table, *km);
     const auto count = table.get_or("count", integer<std::uint32_t>(1, sim::kMostPorts), 1);
     table.finish();
     if (ends.size() != 2) {
@@ -262,55 +226,36 @@ std::vector<Node> Reader::hosts_of(const Table& table, std::string_view key) con
   return hosts;
 }
 
-std::optional<std::uint32_t> size_of_message(const Table& table, std::string_view key) {
-  const auto bytes = table.get(key, parse_bytes);
-  if (!bytes) return std::nullopt;
-  if (*bytes == 0 || *bytes > kMostMessage)
-    table.refuse(key,
-                 fmt::format("expected 1 B to 2 GiB, RDMA's longest message, found {} B", *bytes));
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(*bytes, 1, kMostMessage));
-}
-
 /// The keys that [workload] and [[flow]] share.
 void Reader::read_sending(const Table& table, Sending& to) const {
-  constexpr double kMostLoad = 10;
   to.senders = hosts_of(table, "from");
   to.receivers = hosts_of(table, "to");
-  to.qps = table.get_or("qps", integer<std::uint32_t>(1, 4096), to.qps);
-  to.messages = table.get_or("messages", integer<std::uint64_t>(1, 1'000'000'000), 0);
-  to.load = table.get_or("load", number(0, kMostLoad), 0);
   if (to.load > 0 && (table.has("qps") || table.has("messages")))
     table.refuse("load", "expected neither qps nor messages beside it: each flow is a message");
 }
 
-void Reader::read_sizes(const Table& table, Sending& to) const {
-  for (const Table& size : table.tables("size")) {
+void Reader::check_sizes(const Table& table, const Sending& sending) const {
+  for (const Table& size : table.tables("size"))
     if (!size.has("bytes")) size.refuse("bytes", "expected a size");
-    const std::uint32_t bytes = size_of_message(size, "bytes").value_or(1);
-    to.sizes.push_back({bytes, size.get_or("weight", number(1e-9, 1e9), 1)});
-    size.finish();
-  }
-  if (to.load > 0 && to.sizes.empty())
+  if (sending.load > 0 && sending.sizes.empty())
     table.refuse("load", "expected a [[workload.size]] beside it, found none");
-  if (to.load == 0 && !to.sizes.empty())
+  if (sending.load == 0 && !sending.sizes.empty())
     table.refuse("size", "expected a load beside it, found none");
 }
 
 void Reader::read_workload() {
-  static constexpr Choice<SendPattern> kPatterns[] = {{"incast", SendPattern::incast},
-                                                      {"permutation", SendPattern::permutation},
-                                                      {"all-to-all", SendPattern::all_to_all}};
   const auto table = root_.table("workload");
   file_.workload.sendings.clear();
   if (table) {
     Sending& to = file_.workload.sendings.emplace_back();
-    to.pattern = table->require("pattern", choice(kPatterns), "incast, permutation or all-to-all")
-                     .value_or(SendPattern::all_to_all);
+    to.pattern = SendPattern::all_to_all;
+    if (!table->has("pattern"))
+      table->refuse("pattern", "expected incast, permutation or all-to-all, found none");
+    read_settings(*table, Sending::workload_settings(), &to);
     read_sending(*table, to);
-    read_sizes(*table, to);
+    check_sizes(*table, to);
     if (to.pattern == SendPattern::incast && to.receivers.size() != 1)
       table->refuse("to", "expected the host that an incast goes to");
-    to.start_within = table->get_or("start_within", parse_duration, to.start_within);
     table->finish();
   }
   read_flows();
@@ -326,10 +271,9 @@ void Reader::read_flows() {
     to.pattern = SendPattern::all_to_all;
     for (const char* key : {"from", "to"})
       if (!table.has(key)) table.refuse(key, "expected a host or a pattern of hosts, found none");
+    read_settings(table, Sending::flow_settings(), &to);
     read_sending(table, to);
-    to.size = size_of_message(table, "size").value_or(0);
     if (to.load > 0) to.sizes = {{.bytes = to.size > 0 ? to.size : perf_.size}};
-    to.start = table.get_or("start", parse_duration, Duration{});
     to.start_within = {};
     table.finish();
   }

@@ -273,6 +273,10 @@ const FigureTable& NetworkReport::figures() {
           "incomplete", "True if a signal ended the run early; absent otherwise.")
           .if_any(),
       Row::of<[](const R& r) -> const auto& { return r.jobs; }>("jobs", "Jobs of the network."),
+      Row::of<[](const R& r) -> const auto& { return r.file.topology.switches; }>(
+          "switch_settings", "Settings of each switch: times in ns, rates in bits per second."),
+      Row::of<[](const R& r) -> const auto& { return r.config.workload.sendings; }>(
+          "sendings", "What hosts send, as the network's file says."),
       Row::of<&ports_of>("ports", "Output ports of switches."),
       Row::list_with_table<[](const R& r) -> const auto& { return r.result.sizes; }, size_figures>(
           "sizes", "Completion times by size, of flows that ended."),

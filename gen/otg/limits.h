@@ -30,9 +30,6 @@ inline constexpr std::size_t kMostQps = 1024;
 /// this.
 inline constexpr std::uint64_t kMostOutstanding = 1024;
 
-/// Message of a flow, in bytes: RDMA has none longer (IBTA vol. 1, 9.7.7).
-inline constexpr std::uint64_t kMostMessageBytes = std::uint64_t{1} << 31;
-
 /// Longest answer of the process that runs a configuration, in bytes: metrics of 1,024 QPs take
 /// 1 MB.
 inline constexpr std::size_t kMostAnswer = std::size_t{64} << 20;

@@ -35,7 +35,7 @@ PrivateData to_private_data(const QpOffer& offer) noexcept {
 std::optional<QpOffer> read_offer(wire::Bytes bytes) {
   QpOffer offer;
   if (!unpack(bytes, PrivateKind::otg_qp, kRows, &offer)) return std::nullopt;
-  if (offer.va > UINT64_MAX - kMostMessageBytes) return std::nullopt;
+  if (offer.va > UINT64_MAX - kMostMessage) return std::nullopt;
   return offer;
 }
 

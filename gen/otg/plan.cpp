@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/limits.h"
 #include "core/names.h"
 #include "core/quantity.h"
 #include "gen/limits.h"
@@ -241,7 +242,7 @@ void Planner::check_parameters(const QpParameters& parameters) {
   };
   check(".source_qp_number", parameters.source_qp_number);
   check(".initial_psn", parameters.initial_psn);
-  if (parameters.virtual_address.value > UINT64_MAX - kMostMessageBytes)
+  if (parameters.virtual_address.value > UINT64_MAX - kMostMessage)
     reader_.refuse(parameters.path + ".virtual_address",
                    "expected an address with 2 GiB behind it");
 }
@@ -318,9 +319,9 @@ void Planner::add_flow_group(const TxPort& group) {
 void Planner::add_flow(const RoceFlow& flow, const TxPort& group, std::set<std::size_t>& qps) {
   add_name(flows_, flow.name, plan_.flows.size(), flow.path + ".name");
   const auto size = bytes_of_message(flow.message_size, flow.message_size_unit);
-  if (size == 0 || size > kMostMessageBytes)
+  if (size == 0 || size > kMostMessage)
     reader_.refuse(flow.path + ".message_size",
-                   fmt::format("expected 1 to {} bytes, found {}", kMostMessageBytes, size));
+                   fmt::format("expected 1 to {} bytes, found {}", kMostMessage, size));
   const auto qp = find(qps_, flow.tx_endpoint, flow.path + ".tx_endpoint", "QP");
   if (!qp) return;
   if (transport::packets_of(size, plan_.qps[*qp].ib_mtu) > transport::kMostPackets)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/limits.h"
 #include "gen/otg/limits.h"
 #include "gen/otg/rates.h"
 
@@ -116,7 +117,7 @@ void QpRun::open(Endpoint& endpoint, const Peer& peer, std::uint32_t number, con
   outstanding_ = 0;
   const QpParameters& own = planned().parameters;
   Connection::Region region;
-  region.size = kMostMessageBytes;
+  region.size = kMostMessage;
   region.content = &meter_;
   region.place = {.va = own.virtual_address.value,
                   .r_key = static_cast<std::uint32_t>(own.remote_key.value)};
@@ -136,7 +137,7 @@ void QpRun::close(Endpoint& endpoint) {
 
 void QpRun::post_receive() {
   connection_->post(transport::Receive{.va = planned().parameters.virtual_address.value,
-                                       .length = static_cast<std::uint32_t>(kMostMessageBytes)});
+                                       .length = static_cast<std::uint32_t>(kMostMessage)});
 }
 
 QpRun::Transported QpRun::transported() const noexcept {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/limits.h"
+
 namespace lw::roce {
 namespace {
 
@@ -13,7 +15,6 @@ using wire::Operation;
 using wire::Position;
 using wire::Transport;
 
-constexpr std::uint64_t kMostMessageBytes = std::uint64_t{1} << 31;  // IBTA vol. 1, 9.7.6
 constexpr std::uint64_t kAtomicWriteSize = 8;
 constexpr std::uint64_t kCnpZeros = 16;
 
@@ -68,7 +69,7 @@ std::string refusal_of(const MessageFields& message) {
                        message.immediate ? " with immediate" : "",
                        message.invalidate ? " with invalidate" : "");
   }
-  if (message.length > kMostMessageBytes) {
+  if (message.length > kMostMessage) {
     return fmt::format("a message has at most 2^31 bytes, got {}", message.length);
   }
   if (message.transport == Transport::ud && message.length > message.mtu) {

@@ -56,7 +56,7 @@ WRONG = [
     (('{workload}', 'qps = 0'), ':17:', '1 to 4096'),
     (('{workload}', '[[flow]]\nfrom = "h1"'), ':17:', 'to: expected a host or a pattern of hosts'),
     (('{workload}', '[[flow]]\nfrom = "h1"\nto = "h1"'), ':1:', 'hosts that send to others, found none'),
-    (('{switch}', 'alpha = "all"'), ':8:', 'expected a number or "none", found "all"'),
+    (('{switch}', 'alpha = "all"'), ':8:', 'expected a number from 0.001 to 1024, "none" or "auto", found "all"'),
     (('{switch}', 'headroom = "1MB"'), ':8:', 'expected pfc = true beside it'),
     (('[[switch]]', '[fabric]\nkind = "clos"\nhosts = 2\ndistance = "1km"\n[[switch]]'), ':9:',
      'expected kind = "two-sites" beside it'),

@@ -43,7 +43,7 @@ void check_plan(const LabPlan& plan) {
   for (const PlannedPeer& peer : plan.peers) check(peer.host < plan.hosts.size());
   for (const PlannedFlow& flow : plan.flows) {
     check(flow.qp < plan.qps.size());
-    check(flow.size > 0 && flow.size <= kMostMessageBytes);
+    check(flow.size > 0 && flow.size <= kMostMessage);
   }
   for (std::size_t i = 0; i < plan.qps.size(); ++i) {
     const PlannedQp& qp = plan.qps[i];

@@ -26,6 +26,9 @@ OTHERS = {
     'tx_depth': {'roce-gen telemetry': 'records in flight'},
 }
 
+# Tables of a file whose keys have a meaning only there: "rate" of a link, and of a policer.
+LOCAL = ('network_', 'stage_')
+
 
 def meanings_of_schema(schema):
     """(key, meaning) of each property, at any depth."""
@@ -60,8 +63,8 @@ def plain(text):
 def main(settings, build):
     """The command line."""
     build = pathlib.Path(build)
-    rows = [row for table in json.loads(pathlib.Path(settings).read_text(encoding='utf-8')).values()
-            for row in table]
+    tables = json.loads(pathlib.Path(settings).read_text(encoding='utf-8'))
+    rows = [row for name, table in tables.items() if not name.startswith(LOCAL) for row in table]
     found = [(path.stem, key, meaning) for path in sorted((build / 'packaging').glob('*.json'))
              for key, meaning in meanings_of_schema(json.loads(path.read_text(encoding='utf-8')))]
     options = [(f'{program.name} {command}', option, meaning)

@@ -1,47 +1,83 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string>
-#include <string_view>
-
-#include <fmt/format.h>
 
 #include "app/setting_options.h"
 #include "core/output.h"
 #include "core/setting.h"
+#include "core/single_value.h"
+#include "emulator/rule_config.h"
+#include "gen/network/fabric.h"
 #include "gen/perf/options/perf_options.h"
 #include "perf/settings.h"
 #include "report/figures/json.h"
+#include "sim/network/topology.h"
+#include "sim/network/workload.h"
 #include "transport/dcqcn_config.h"
 
 namespace {
 
 using lw::report::Json;
 
-/// The values that a setting takes: "1 to 31", "true, false", "qp, destination, port".
-std::string values_of(const lw::Figure& row) {
-  if (row.type->shape == lw::FigureType::Shape::truth) return "true, false";
-  std::string values;
-  for (const std::string_view name : row.choices)
-    values.append(values.empty() ? "" : ", ").append(name);
-  if (!values.empty()) return values;
-  if (!lw::quantity_of(row).empty()) return lw::quantity_of(row) == "TIME" ? "a time" : "a rate";
-  return fmt::format("{} to {}", row.least, row.most);
+/// The default of a setting; "none" where it has none, as a key that is required.
+std::string default_of(const lw::Figure& row, void* defaults) {
+  const std::string text = lw::text_of_setting(row, defaults);
+  const bool is_value = !text.empty() && lw::set_setting(row, defaults, text);
+  return is_value ? text : "none";
 }
 
 /// The settings of a struct with its defaults. `name_of`: what a row is listed as.
-Json rows_of(const lw::FigureTable& table, const void* defaults,
+Json rows_of(const lw::FigureTable& table, void* defaults,
              std::string (*name_of)(const lw::Figure& row)) {
   Json rows = Json::array();
-  for (const lw::Figure& row : table.rows)
-    if (row.is_setting())
-      rows.push_back({{"name", name_of(row)},
-                      {"key", row.name},
-                      {"meaning", lw::help_of_setting(row)},
-                      {"values", values_of(row)},
-                      {"default", lw::text_of_setting(row, defaults)}});
+  for (const lw::Figure& row : table.rows) {
+    const auto shape = row.type->shape;
+    if (!row.is_setting() || shape == lw::FigureType::Shape::list) continue;
+    rows.push_back({{"name", name_of(row)},
+                    {"key", row.name},
+                    {"meaning", lw::help_of_setting(row)},
+                    {"values", lw::values_of_setting(row)},
+                    {"default", default_of(row, defaults)}});
+  }
   return rows;
 }
 
 std::string key_of(const lw::Figure& row) { return std::string(row.name); }
+
+/// Lists the settings of each struct that it sets.
+class Lister final : public lw::SingleValueSource {
+ public:
+  Json rows;
+
+  lw::FigureValue value(const lw::FigureType& /*type*/) override { return false; }
+  std::size_t choice() override { return 0; }
+  void object(const lw::FigureTable& table, void* defaults) override {
+    rows = rows_of(table, defaults, key_of);
+  }
+  void refuse(std::string_view /*why*/) override {}
+};
+
+/// Adds the settings of each stage of a rule.
+void add_stages(Json& tables) {
+  lw::emulator::RuleConfig rule;
+  for (const lw::Figure& row : lw::emulator::rule_settings().rows) {
+    Lister lister;
+    row.write(&rule, lister);
+    tables["stage_" + std::string(row.name)] = lister.rows;
+  }
+}
+
+/// Adds the settings of the tables of a network's file.
+void add_network(Json& tables) {
+  lw::sim::SwitchConfig node;
+  lw::sim::CableConfig cable;
+  lw::sim::Sending sending;
+  tables["network_fabric"] =
+      rows_of(lw::gen::fabric_settings(), lw::gen::fabric_defaults(), key_of);
+  tables["network_switch"] = rows_of(lw::sim::SwitchConfig::figures(), &node, key_of);
+  tables["network_link"] = rows_of(lw::sim::CableConfig::figures(), &cable, key_of);
+  tables["network_workload"] = rows_of(lw::sim::Sending::workload_settings(), &sending, key_of);
+  tables["network_flow"] = rows_of(lw::sim::Sending::flow_settings(), &sending, key_of);
+}
 
 }  // namespace
 
@@ -50,13 +86,15 @@ std::string key_of(const lw::Figure& row) { return std::string(row.name); }
 int main(int count, char** words) {
   if (count != 2) return lw::to_int(lw::ExitCode::usage);
   using lw::app::option_names;
-  const lw::transport::DcqcnConfig dcqcn;
+  lw::transport::DcqcnConfig dcqcn;
   auto config = lw::gen::patient_config();
   config.qp.max_dest_rd_atomic = lw::gen::kReadsOfANic;
-  const Json tables = {{"dcqcn", rows_of(lw::transport::DcqcnConfig::figures(), &dcqcn, key_of)},
-                       {"qp", rows_of(lw::perf::qp_settings(), &config, option_names)},
-                       {"nic", rows_of(lw::perf::nic_settings(), &config, option_names)},
-                       {"receives", rows_of(lw::perf::receive_settings(), &config, option_names)}};
+  Json tables = {{"dcqcn", rows_of(lw::transport::DcqcnConfig::figures(), &dcqcn, key_of)},
+                 {"qp", rows_of(lw::perf::qp_settings(), &config, option_names)},
+                 {"nic", rows_of(lw::perf::nic_settings(), &config, option_names)},
+                 {"receives", rows_of(lw::perf::receive_settings(), &config, option_names)}};
+  add_stages(tables);
+  add_network(tables);
   const auto written = lw::write_file(words[1], tables.dump(2) + "\n");
   return lw::to_int(written ? lw::ExitCode::done : lw::ExitCode::failed);
 }

@@ -13,6 +13,7 @@
 #include "config/impair/profile.h"
 #include "config/toml/document.h"
 #include "config/toml/profile_search.h"
+#include "core/limits.h"
 #include "core/names.h"
 #include "core/quantity.h"
 #include "core/setting.h"

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/limits.h"
 #include "gen/limits.h"
 #include "perf/words.h"
 #include "transport/packet.h"
