@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/study/rate_search.h"
+#include "gen/search/rate_search.h"
 
 #include <cmath>
 #include <map>
