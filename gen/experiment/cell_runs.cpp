@@ -124,7 +124,7 @@ class Leader {
       while (more() && threads.idle()) threads.begin(tasks_[next()]);
       for (FinishedRun& finished : threads.wait(alone ? kBetweenReports : kBetweenPolls))
         keep(finished.task, std::move(finished.run));
-      while (const auto message = ranks_.poll()) take(*message);
+      while (const auto message = ranks_.poll()) handle(*message);
       report();
     }
     return error_.empty() ? Result<void>{} : fail(error_);
@@ -141,7 +141,7 @@ class Leader {
     ++done_;
     events_.finished(task);
   }
-  void take(const Ranks::Message& message) {
+  void handle(const Ranks::Message& message) {
     if (message.kind == kLeft) {
       ++left_;
       if (!message.text.empty()) note(fmt::format("rank {}: {}", message.from, message.text));

@@ -60,7 +60,7 @@ TrialCount::TrialCount(const config::FlowProfile& profile, Duration span)
   }
 }
 
-bool TrialCount::take(wire::Bytes frame, Instant now) {
+bool TrialCount::count_frame(wire::Bytes frame, Instant now) {
   const roce::Envelope envelope = roce::open_envelope(frame);
   if (!envelope.is_roce()) return false;
   if (roce::check_icrc(envelope) != roce::IcrcVerdict::ok) {
@@ -71,14 +71,14 @@ bool TrialCount::take(wire::Bytes frame, Instant now) {
   const auto* info = bth != nullptr ? wire::find_opcode(bth->opcode.get()) : nullptr;
   const auto* signature = info != nullptr ? signature_of(envelope, *bth, *info) : nullptr;
   if (signature != nullptr) {
-    take_signed(signature->fields(), now);
+    count_signed(signature->fields(), now);
   } else {
-    take_plain(envelope);
+    count_plain(envelope);
   }
   return true;
 }
 
-void TrialCount::take_signed(const wire::SignatureFields& signature, Instant now) {
+void TrialCount::count_signed(const wire::SignatureFields& signature, Instant now) {
   if (signature.run != run_) {
     ++counts_.earlier;
   } else if (signature.flow >= flows_.size()) {
@@ -86,7 +86,7 @@ void TrialCount::take_signed(const wire::SignatureFields& signature, Instant now
   } else {
     FlowState& flow = flows_[signature.flow];
     note_times(flow, signature, now);
-    count(flow, signature.sequence, flow.by_signature.take(signature.sequence));
+    count_arrival(flow, signature.sequence, flow.by_signature.take(signature.sequence));
   }
 }
 
@@ -130,7 +130,7 @@ TrialParts TrialCount::parts() const {
   return parts;
 }
 
-void TrialCount::take_plain(const roce::Envelope& envelope) {
+void TrialCount::count_plain(const roce::Envelope& envelope) {
   const auto frame = roce::parse(envelope);
   const auto known = frame ? plain_.find(plain_stream(*frame)) : plain_.end();
   if (known == plain_.end()) {
@@ -138,17 +138,17 @@ void TrialCount::take_plain(const roce::Envelope& envelope) {
     return;
   }
   FlowState& flow = flows_[known->second];
-  if (flow.psns == 0) return count(flow, flow.received, {});
+  if (flow.psns == 0) return count_arrival(flow, flow.received, {});
   const auto psns = unwrapped(flow.first_psn, frame->bth->psn(), flow.by_psn.next() * flow.psns);
   if (!psns) {
     ++counts_.earlier;
     return;
   }
-  count(flow, *psns / flow.psns, flow.by_psn.take(*psns / flow.psns));
+  count_arrival(flow, *psns / flow.psns, flow.by_psn.take(*psns / flow.psns));
 }
 
-void TrialCount::count(FlowState& flow, std::uint64_t number,
-                       const analysis::Arrival& arrival) noexcept {
+void TrialCount::count_arrival(FlowState& flow, std::uint64_t number,
+                               const analysis::Arrival& arrival) noexcept {
   using Kind = analysis::Arrival::Kind;
   switch (arrival.kind) {
     case Kind::duplicate:

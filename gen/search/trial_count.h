@@ -38,7 +38,7 @@ class TrialCount {
   TrialCount(const config::FlowProfile& profile, Duration span);
 
   /// Counts a frame that came at `now`. Returns false if it is not RoCE.
-  bool take(wire::Bytes frame, Instant now);
+  bool count_frame(wire::Bytes frame, Instant now);
   [[nodiscard]] const ArrivalCounts& counts() const noexcept { return counts_; }
   /// Distinct frames of a flow that arrived.
   [[nodiscard]] std::uint64_t received(std::size_t flow) const noexcept {
@@ -60,11 +60,12 @@ class TrialCount {
     std::uint64_t received = 0;
     analysis::SequenceTracker by_signature, by_psn;
   };
-  void take_signed(const wire::SignatureFields& signature, Instant now);
-  void take_plain(const roce::Envelope& envelope);
+  void count_signed(const wire::SignatureFields& signature, Instant now);
+  void count_plain(const roce::Envelope& envelope);
   void note_times(FlowState& flow, const wire::SignatureFields& signature, Instant now);
   void note_stand_still(FlowState& flow, std::uint64_t number, Instant sent, Instant now) noexcept;
-  void count(FlowState& flow, std::uint64_t number, const analysis::Arrival& arrival) noexcept;
+  void count_arrival(FlowState& flow, std::uint64_t number,
+                     const analysis::Arrival& arrival) noexcept;
 
   std::uint16_t run_ = 0;
   std::vector<FlowState> flows_;

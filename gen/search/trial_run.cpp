@@ -65,7 +65,7 @@ class Reception {
       const Instant now = nic::now();
       bool any = false;
       for (rte_mbuf* buffer : std::span(buffers_).first(count)) {
-        any |= count_.take(
+        any |= count_.count_frame(
             {rte_pktmbuf_mtod(buffer, const std::byte*), rte_pktmbuf_data_len(buffer)}, now);
         rte_pktmbuf_free(buffer);
       }
