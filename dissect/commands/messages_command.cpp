@@ -62,8 +62,8 @@ void print_groups(const MessagesOptions& options, const MessageGroups& groups) {
 /// last hundred thousand wait: in a capture of many connections, later ones come as they end.
 class ByFirstFrame {
  public:
-  using Take = std::function<void(const analysis::Message&)>;
-  explicit ByFirstFrame(Take take) : take_(std::move(take)) {}
+  using OnMessage = std::function<void(const analysis::Message&)>;
+  explicit ByFirstFrame(OnMessage on_message) : on_message_(std::move(on_message)) {}
 
   void add(const analysis::Message& message) {
     waiting_.push(message);
@@ -79,11 +79,11 @@ class ByFirstFrame {
     return one.first_frame > other.first_frame;
   }
   void pop() {
-    take_(waiting_.top());
+    on_message_(waiting_.top());
     waiting_.pop();
   }
 
-  Take take_;
+  OnMessage on_message_;
   std::priority_queue<analysis::Message, std::vector<analysis::Message>, decltype(&is_later)>
       waiting_{&is_later};
 };

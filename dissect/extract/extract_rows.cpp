@@ -31,15 +31,15 @@ PlaceColumns place_at(const DataImage& image, std::uint64_t position) {
   return {address_text(image.host), key_hex(image.r_key), address_hex(position)};
 }
 
-/// Calls take(first, last, part) for the parts of `ranges` inside a file.
-template <class Take>
-void for_each_inside(const analysis::Ranges& ranges, const DataFile& file, Take take) {
+/// Calls visit(first, last, part) for the parts of `ranges` inside a file.
+template <class Visit>
+void for_each_inside(const analysis::Ranges& ranges, const DataFile& file, Visit visit) {
   auto at = ranges.parts().upper_bound(file.first);
   if (at != ranges.parts().begin()) --at;
   for (; at != ranges.parts().end() && at->first <= file.last; ++at) {
     const std::uint64_t first = std::max(at->first, file.first);
     const std::uint64_t last = std::min(at->second.last, file.last);
-    if (first <= last) take(first, last, at->second);
+    if (first <= last) visit(first, last, at->second);
   }
 }
 
@@ -74,7 +74,7 @@ const DataFile* ExtractReport::file_at(std::uint32_t image, std::uint64_t positi
   return behind != files_.end() && behind->image == image ? &*behind : nullptr;
 }
 
-void ExtractReport::files(const std::function<void(const Json&)>& take) const {
+void ExtractReport::files(const std::function<void(const Json&)>& write_row) const {
   struct Sum {
     std::uint64_t bytes = 0, ranges = 0;
   };
@@ -110,28 +110,28 @@ void ExtractReport::files(const std::function<void(const Json&)>& take) const {
         .repeated_packets = image.repeated};
     if (image.kind == DataKind::memory)
       row.sessions.assign(image.sessions.begin(), image.sessions.end());
-    take(report::json_of(row));
+    write_row(report::json_of(row));
   }
 }
 
-void ExtractReport::ranges(const std::function<void(const Json&)>& take) const {
+void ExtractReport::ranges(const std::function<void(const Json&)>& write_row) const {
   for (const DataFile& file : files_) {
     const DataImage& image = extractor_.images()[file.image];
     const auto take_range = [&](std::uint64_t first, std::uint64_t last,
                                 const analysis::Ranges::Part& part) {
-      take(report::json_of(ExtractedRange{.file = file.name,
-                                          .offset = first - file.first,
-                                          .place = place_at(image, first),
-                                          .bytes = last - first + 1,
-                                          .first_frame = part.first_frame,
-                                          .last_frame = part.last_frame,
-                                          .packets = part.additions}));
+      write_row(report::json_of(ExtractedRange{.file = file.name,
+                                               .offset = first - file.first,
+                                               .place = place_at(image, first),
+                                               .bytes = last - first + 1,
+                                               .first_frame = part.first_frame,
+                                               .last_frame = part.last_frame,
+                                               .packets = part.additions}));
     };
     for_each_inside(image.written, file, take_range);
   }
 }
 
-void ExtractReport::gaps(const std::function<void(const Json&)>& take) const {
+void ExtractReport::gaps(const std::function<void(const Json&)>& write_row) const {
   for (const Gap& gap : gaps_) {
     const DataImage& image = extractor_.images()[gap.image];
     const bool has_offset = gap.file != nullptr && gap.range.first >= gap.file->first;
@@ -142,17 +142,17 @@ void ExtractReport::gaps(const std::function<void(const Json&)>& take) const {
                      .bytes = gap.range.length()};
     if (gap.file != nullptr) row.file = gap.file->name;
     if (has_offset) row.offset = gap.range.first - gap.file->first;
-    take(report::json_of(row));
+    write_row(report::json_of(row));
   }
 }
 
-void ExtractReport::unplaced(const std::function<void(const Json&)>& take) const {
+void ExtractReport::unplaced(const std::function<void(const Json&)>& write_row) const {
   for (const auto& [key, left] : extractor_.leftovers()) {
     const auto& [session, direction] = key;
     for (std::size_t reason = 0; reason < analysis::kUnplacedReasons; ++reason) {
       const analysis::UnplacedPackets& some = left.unplaced[reason];
       if (some.packets == 0) continue;
-      take(report::json_of(
+      write_row(report::json_of(
           UnplacedRow{.session = session,
                       .direction = direction,
                       .reason = analysis::name_of(static_cast<analysis::Unplaced>(reason)),
@@ -162,11 +162,11 @@ void ExtractReport::unplaced(const std::function<void(const Json&)>& take) const
                       .last_frame = some.last_frame}));
     }
     for (const auto& [first, part] : left.missing.parts())
-      take(report::json_of(UnplacedRow{.session = session,
-                                       .direction = direction,
-                                       .reason = "not_captured",
-                                       .packets = part.last - first + 1,
-                                       .first_psn = first & wire::Psn::kMask}));
+      write_row(report::json_of(UnplacedRow{.session = session,
+                                            .direction = direction,
+                                            .reason = "not_captured",
+                                            .packets = part.last - first + 1,
+                                            .first_psn = first & wire::Psn::kMask}));
   }
 }
 

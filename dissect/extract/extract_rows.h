@@ -19,15 +19,16 @@ class ExtractReport {
   ExtractReport(const analysis::Extractor& extractor, const std::vector<DataFile>& files,
                 const std::vector<CapturePointInfo>& points);
 
-  /// Reports a row of kFileOutput for each file.
-  void files(const std::function<void(const report::Json&)>& take) const;
-  /// Reports rows of kRangeOutput: bytes that lie together in a file.
-  void ranges(const std::function<void(const report::Json&)>& take) const;
-  /// Reports rows of kGapOutput: bytes that packets announced, and that were not
+  /// Calls `write_row` with a row of kFileOutput for each file.
+  void files(const std::function<void(const report::Json&)>& write_row) const;
+  /// Calls `write_row` with rows of kRangeOutput: bytes that lie together in a file.
+  void ranges(const std::function<void(const report::Json&)>& write_row) const;
+  /// Calls `write_row` with rows of kGapOutput: bytes that packets announced, and that were not
   /// captured.
-  void gaps(const std::function<void(const report::Json&)>& take) const;
-  /// Reports rows of kUnplacedOutput: packets without a place, by direction and reason.
-  void unplaced(const std::function<void(const report::Json&)>& take) const;
+  void gaps(const std::function<void(const report::Json&)>& write_row) const;
+  /// Calls `write_row` with rows of kUnplacedOutput: packets without a place, by direction and
+  /// reason.
+  void unplaced(const std::function<void(const report::Json&)>& write_row) const;
   /// The whole report as text. `folder`: where the files are.
   [[nodiscard]] std::string text(const std::string& folder) const;
 

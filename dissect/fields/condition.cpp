@@ -236,7 +236,7 @@ class Condition::Parser {
   static constexpr int kDeepest = 200;
 
   void advance() { token_ = next_token(all_, at_); }
-  bool take(std::string_view sign) {
+  bool accept(std::string_view sign) {
     if (token_.kind != Token::Kind::sign || token_.text != sign) return false;
     advance();
     return true;
@@ -284,7 +284,7 @@ class Condition::Parser {
 
 Parsed<std::size_t> Condition::Parser::either() {
   auto left = both();
-  while (left && take("||")) {
+  while (left && accept("||")) {
     const auto right = both();
     if (!right) return right;
     left = add(Kind::either, *left, *right);
@@ -294,7 +294,7 @@ Parsed<std::size_t> Condition::Parser::either() {
 
 Parsed<std::size_t> Condition::Parser::both() {
   auto left = negation();
-  while (left && take("&&")) {
+  while (left && accept("&&")) {
     const auto right = negation();
     if (!right) return right;
     left = add(Kind::both, *left, *right);
@@ -307,12 +307,12 @@ Parsed<std::size_t> Condition::Parser::negation() {
     return error_at(token_.column,
                     fmt::format("more than {} levels of parentheses and !", kDeepest));
   NodeResult node;
-  if (take("!")) {
+  if (accept("!")) {
     node = negation();
     if (node) node = add(Kind::no, *node);
-  } else if (take("(")) {
+  } else if (accept("(")) {
     node = either();
-    if (node && !take(")")) node = expected(")");
+    if (node && !accept(")")) node = expected(")");
   } else {
     node = test();
   }
@@ -343,7 +343,7 @@ Parsed<Condition::Range> Condition::Parser::value(const Field& field) {
 
 Parsed<Condition::Range> Condition::Parser::range(const Field& field) {
   auto low = value(field);
-  if (!low || !take("..")) return low;
+  if (!low || !accept("..")) return low;
   const std::size_t column = token_.column;
   const auto high = value(field);
   if (!high) return high;
@@ -353,13 +353,13 @@ Parsed<Condition::Range> Condition::Parser::range(const Field& field) {
 }
 
 Parsed<void> Condition::Parser::read_set(Condition::Test& test) {
-  if (!take("{")) return expected("{ and the values of a set");
+  if (!accept("{")) return expected("{ and the values of a set");
   do {
     auto found = range(*test.field);
     if (!found) return std::unexpected(found.error());
     test.ranges.push_back(std::move(*found));
-  } while (take(","));
-  if (!take("}")) return expected(", or }");
+  } while (accept(","));
+  if (!accept("}")) return expected(", or }");
   return {};
 }
 

@@ -202,7 +202,7 @@ void FrameSource::add_damage(const Error& error) {
 
 std::optional<bool> FrameSource::take_previewed(Input& input, capture::Record& record) {
   if (!input.previewed.empty()) {
-    record = input.previewed.take();
+    record = input.previewed.pop_first();
     return true;
   }
   if (input.end) return note_end(input, *input.end);

@@ -30,11 +30,11 @@ class RecordBuffer {
   [[nodiscard]] std::size_t size() const noexcept { return records_.size() - next_; }
   /// Bytes of all records that were added.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  /// The record at `index`, from 0, of those that were not taken. Valid until the next add().
+  /// The record at `index`, from 0, of those that were not removed. Valid until the next add().
   [[nodiscard]] capture::Record at(std::size_t index) const { return record_of(next_ + index); }
   /// Removes the first record and returns it; it is valid until clear(). Requires !empty().
-  capture::Record take() { return record_of(next_++); }
-  /// Frees the memory. Call it when all records were taken and the last one is not needed.
+  capture::Record pop_first() { return record_of(next_++); }
+  /// Frees the memory. Call it when all records were removed and the last one is not needed.
   void clear() { *this = {}; }
 
  private:

@@ -150,13 +150,13 @@ class LackFinder {
     return std::uint64_t{record.flow} << 24 | record.psn;
   }
 
-  /// Calls `take` with each frame of one direction without a match that counts.
-  template <class Take>
-  void for_each_unmatched(bool goes_far, Take take) const {
+  /// Calls `visit` with each frame of one direction without a match that counts.
+  template <class Visit>
+  void for_each_unmatched(bool goes_far, Visit visit) const {
     for (const Unmatched& frame : matching_.unmatched) {
       if (frame.goes_far != goes_far || frame.copy || outside_(frame)) continue;
       const CaptureRecord record = points_[frame.at_far ? 1 : 0][frame.order];
-      if (!found_.flows[record.flow]) take(frame, record);
+      if (!found_.flows[record.flow]) visit(frame, record);
     }
   }
 

@@ -37,14 +37,14 @@ std::vector<MatchKey> sorted_identities(Records records, std::uint64_t part, std
 /// Removes the keys with this value from the front, and returns them.
 MatchKeys take_equal(MatchKeys& rest, const Identity& value);
 
-/// Calls `take` with the keys of each value in both lists.
-template <class Take>
-void for_each_group(MatchKeys a, MatchKeys b, Take take) {
+/// Calls `visit` with the keys of each value in both lists.
+template <class Visit>
+void for_each_group(MatchKeys a, MatchKeys b, Visit visit) {
   while (!a.empty() || !b.empty()) {
     const bool take_a = b.empty() || (!a.empty() && a[0].value <= b[0].value);
     const Identity value = take_a ? a[0].value : b[0].value;
     const MatchKeys group = take_equal(a, value);
-    take(group, take_equal(b, value));
+    visit(group, take_equal(b, value));
   }
 }
 

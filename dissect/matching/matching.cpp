@@ -90,14 +90,14 @@ class Matcher {
 
   void match_several() {
     std::span<const std::uint32_t> rest = several_;
-    const auto take = [&](std::size_t count) {
+    const auto next_keys = [&](std::size_t count) {
       std::vector<MatchKey> keys;
       for (const std::uint32_t order : rest.first(count)) keys.push_back({0, order});
       rest = rest.subspan(count);
       return keys;
     };
     for (const Group& group : groups_) {
-      const std::vector<MatchKey> near = take(group.near), far = take(group.far);
+      const std::vector<MatchKey> near = next_keys(group.near), far = next_keys(group.far);
       match_several(near, far);
     }
   }

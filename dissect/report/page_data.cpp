@@ -37,7 +37,7 @@ void TableJson::add(const Json& row) {
   rows_.push_back(std::move(values));
 }
 
-Json TableJson::take(std::uint64_t of) {
+Json TableJson::finish(std::uint64_t of) {
   Json table;
   table["columns"] = std::move(columns_);
   table["rows"] = std::move(rows_);

@@ -18,8 +18,9 @@ report::Json series_json(const ThinSeries& series);
 class TableJson {
  public:
   void add(const report::Json& row);
-  /// `of`: number of all rows, with those that were left out.
-  report::Json take(std::uint64_t of);
+  /// Returns the table, and leaves it empty. `of`: number of all rows, with those that were left
+  /// out.
+  report::Json finish(std::uint64_t of);
 
  private:
   report::Json columns_ = report::Json::array(), rows_ = report::Json::array();

@@ -184,7 +184,7 @@ class Painter {
                  {"packet", roce::opcode_text(one.opcode)},
                  {"psn", one.psn}});
     }
-    return table.take(result_.lost);
+    return table.finish(result_.lost);
   }
 
   PicturedPair pair_;

@@ -126,7 +126,7 @@ Json connections_json(const ReportContents& contents) {
       if (has_traffic(*session, direction))
         table.add(
             session_row(contents.evidence.analyst, contents.evidence.points, *session, direction));
-  return table.take(all);
+  return table.finish(all);
 }
 
 /// Number of anomalies of each kind in the page: the rare kinds get all they need first.
@@ -176,7 +176,7 @@ Json anomalies_json(const ReportContents& contents) {
     }
     table.add(row);
   }
-  return table.take(contents.evidence.anomalies.size() + contents.anomalies_beyond);
+  return table.finish(contents.evidence.anomalies.size() + contents.anomalies_beyond);
 }
 
 Json all_plots_json(const ReportContents& contents) {
@@ -202,7 +202,7 @@ Json all_plots_json(const ReportContents& contents) {
 Json messages_json(const MessageGroups& groups) {
   TableJson table;
   for (const auto& entry : groups) table.add(group_row(Grouping::operation, entry));
-  return table.take(groups.size());
+  return table.finish(groups.size());
 }
 
 /// The slowest commands, and a sentence about them; null: there are no commands.
@@ -222,7 +222,7 @@ Json commands_json(const ReportContents& contents) {
   of += static_cast<std::uint64_t>(std::ranges::count_if(all.commands, [](const auto& found) {
     return found->command.ended && !found->command.waits_for_event;
   }));
-  Json data = table.take(of);
+  Json data = table.finish(of);
   data["sentence"] = slowest_sentence(all);
   data["connections"] = facts_text(all);
   return data;

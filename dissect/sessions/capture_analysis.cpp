@@ -25,7 +25,7 @@ std::string end_text(const std::string& address, std::optional<std::uint32_t> qp
   return qp ? fmt::format("{} QP {:#x}", address, *qp) : address;
 }
 
-void take(Batch& batch, analysis::Analyst& analyst, StampSorter& sorter) {
+void follow_batch(Batch& batch, analysis::Analyst& analyst, StampSorter& sorter) {
   const bool sorts = sorter.is_needed();
   for (std::size_t i = 0; i < batch.packets.size(); ++i) {
     if (sorts) {
@@ -44,7 +44,7 @@ void follow_in_turns(BatchReader& reader, analysis::Analyst& analyst, StampSorte
   Batch batch;
   for (bool more = true; more;) {
     more = reader.read(batch, most);
-    take(batch, analyst, sorter);
+    follow_batch(batch, analyst, sorter);
   }
 }
 
@@ -74,7 +74,7 @@ void follow_in_two_threads(BatchReader& reader, analysis::Analyst& analyst, Stam
     full.close();
   });
   while (auto batch = full.pop()) {
-    take(*batch, analyst, sorter);
+    follow_batch(*batch, analyst, sorter);
     empty.push(std::move(*batch));
   }
 }

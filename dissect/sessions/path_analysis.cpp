@@ -48,7 +48,8 @@ class PointReader {
 
   /// Returns the packet of a record, whose frame is wanted; nothing if the file ended before, as it
   /// has changed. Calls `other` with packets before it that have no record.
-  std::optional<analysis::KeyedPacket> take(std::uint32_t order, analysis::Analyst& analyst) {
+  std::optional<analysis::KeyedPacket> read_packet(std::uint32_t order,
+                                                   analysis::Analyst& analyst) {
     for (;;) {
       if (const auto known = waiting_.find(order); known != waiting_.end()) {
         analysis::KeyedPacket packet = std::move(known->second);
@@ -146,7 +147,7 @@ Result<void> follow_path(const OpenCaptures& open, analysis::Analyst& analyst,
   const std::vector<std::uint32_t> order = packets.in_order();
   for (const std::uint32_t packet : order) {
     const std::size_t point = packets.analysed_at(packet);
-    auto keyed = readers[point]->take(packets.at(packet, point), analyst);
+    auto keyed = readers[point]->read_packet(packets.at(packet, point), analyst);
     if (!keyed) continue;
     keyed->packet.stamp = instant_from_ns(packets.time_ns(packet));
     analyst.add(*keyed);

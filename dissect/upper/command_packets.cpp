@@ -48,7 +48,7 @@ void CommandPackets::followed(const analysis::Session& session, std::uint8_t dir
   const bool is_new = !has_service_[session.number];
   has_service_[session.number] = true;
   const bool reads = packet.info->operation == wire::Operation::read_request;
-  follower_.take(
+  follower_.add(
       {.packet = packet,
        .bytes = bytes,
        .connection = session.number,

@@ -16,11 +16,11 @@ namespace lw::dissect {
 /// it on; keeps the anomalies that explain packets that came again.
 class CommandPackets final : public analysis::Results, public analysis::PacketObserver {
  public:
-  using Take = std::function<void(const upper::StorageCommand&)>;
+  using OnCommand = std::function<void(const upper::StorageCommand&)>;
 
   /// `forced`: of upper::Follower.
-  CommandPackets(Take take, std::optional<upper::UpperProtocol> forced)
-      : follower_(std::move(take), forced) {}
+  CommandPackets(OnCommand on_command, std::optional<upper::UpperProtocol> forced)
+      : follower_(std::move(on_command), forced) {}
   /// `analyst` outlives this. Call it before the first frame.
   void bind(const analysis::Analyst& analyst) { analyst_ = &analyst; }
 

@@ -70,7 +70,7 @@ CommonRun::CommonRun(Ranks& ranks, const std::atomic<bool>& signal, bool quiet)
 void CommonRun::send(std::size_t to, Kind kind, const Json& json) {
   const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   if (to == static_cast<std::size_t>(ranks_.rank()))
-    return take({.from = ranks_.rank(), .kind = kind, .text = text});
+    return handle({.from = ranks_.rank(), .kind = kind, .text = text});
   ranks_.send(static_cast<int>(to), kind, text);
 }
 
@@ -78,19 +78,19 @@ void CommonRun::send_all(Kind kind, const Json& json) {
   for (std::size_t rank = 1; rank < peers_.size(); ++rank) send(rank, kind, json);
 }
 
-void CommonRun::take_all() {
-  while (const auto message = ranks_.poll()) take(*message);
+void CommonRun::handle_all() {
+  while (const auto message = ranks_.poll()) handle(*message);
 }
 
-void CommonRun::take(const Ranks::Message& message) {
+void CommonRun::handle(const Ranks::Message& message) {
   const Json json = parse_json(message.text);
   if (ranks_.leads())
-    take_as_leader(static_cast<std::size_t>(message.from), message.kind, json);
+    handle_as_leader(static_cast<std::size_t>(message.from), message.kind, json);
   else
-    take_as_follower(message.kind, json);
+    handle_as_follower(message.kind, json);
 }
 
-void CommonRun::take_as_leader(std::size_t from, int kind, const Json& json) {
+void CommonRun::handle_as_leader(std::size_t from, int kind, const Json& json) {
   Peer& peer = peers_[from];
   switch (kind) {
     case kSelf:
@@ -130,7 +130,7 @@ void CommonRun::take_as_leader(std::size_t from, int kind, const Json& json) {
   }
 }
 
-void CommonRun::take_as_follower(int kind, const Json& json) {
+void CommonRun::handle_as_follower(int kind, const Json& json) {
   switch (kind) {
     case kPlan:
       plan_ = json;
@@ -176,7 +176,7 @@ void CommonRun::follow_signal() {
 }
 
 void CommonRun::poll() {
-  take_all();
+  handle_all();
   follow_signal();
 }
 
@@ -375,7 +375,7 @@ ClockDifference CommonRun::compare_with(std::size_t rank, const Meanwhile& meanw
     const Instant sent = clock_now();
     send(rank, kPing, nullptr);
     while (!pong_ && !stop_) {
-      take_all();
+      handle_all();
       if (pong_) break;
       follow_signal();
       sched_yield();

@@ -81,10 +81,10 @@ class CommonRun final : public Companions {
 
   void send(std::size_t to, Kind kind, const report::Json& json);
   void send_all(Kind kind, const report::Json& json);
-  void take(const Ranks::Message& message);
-  void take_all();
-  void take_as_leader(std::size_t from, int kind, const report::Json& json);
-  void take_as_follower(int kind, const report::Json& json);
+  void handle(const Ranks::Message& message);
+  void handle_all();
+  void handle_as_leader(std::size_t from, int kind, const report::Json& json);
+  void handle_as_follower(int kind, const report::Json& json);
   void follow_signal();
   void note_failure(std::size_t rank, const Error& error);
   void stop_all(const std::string& reason);

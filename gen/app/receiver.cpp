@@ -180,7 +180,8 @@ Result<std::size_t> Listener::poll(nic::Port& port, ResponderPort* responder) {
   std::ranges::transform(std::span(buffers_).first(wanted), frames.begin(),
                          [](const rte_mbuf* buffer) { return frame_bytes(buffer); });
   const std::uint64_t roce = measurement_.totals().roce;
-  measurement_.take(std::span<const wire::Bytes>(frames).first(wanted), arrival, send_clock);
+  measurement_.count_frames(std::span<const wire::Bytes>(frames).first(wanted), arrival,
+                            send_clock);
   if (measurement_.totals().roce != roce) measured_ = now;
   if (responder != nullptr) {
     for (const wire::Bytes frame : std::span(frames).first(wanted)) responder->answer(frame);
@@ -238,7 +239,7 @@ Result<ReceiveReport> receive_file(const std::string& path, Measurement& measure
     const auto link = roce::link_of(reader->interfaces()[frame.interface].link_type);
     if (!link) continue;
     const auto envelope = roce::open_envelope(frame.bytes, frame.wire_length, *link);
-    measurement.take(envelope, frame.stamp, same_clock(envelope, frame.stamp));
+    measurement.count_frame(envelope, frame.stamp, same_clock(envelope, frame.stamp));
     first = first.value_or(frame.stamp);
     last = std::max(last, frame.stamp);
   }

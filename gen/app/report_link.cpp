@@ -85,7 +85,7 @@ Result<ReportInbox> ReportInbox::open(const std::string& place, Accepted accepte
   return inbox;
 }
 
-Result<std::string> ReportInbox::take(Duration timeout, const std::atomic<bool>& stop) {
+Result<std::string> ReportInbox::wait_for_report(Duration timeout, const std::atomic<bool>& stop) {
   const Instant end = nic::now() + timeout;
   do {
     if (listener_) {

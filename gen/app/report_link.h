@@ -41,7 +41,7 @@ class ReportInbox {
 
   /// Waits up to `timeout` for the report, or until `stop`, and returns its line. Errors
   /// (environment): no report arrived; (usage): the file is too long.
-  Result<std::string> take(Duration timeout, const std::atomic<bool>& stop);
+  Result<std::string> wait_for_report(Duration timeout, const std::atomic<bool>& stop);
 
  private:
   ReportInbox(std::string place, Accepted accepted)

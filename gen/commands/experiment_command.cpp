@@ -16,13 +16,13 @@
 #include "core/output.h"
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
+#include "gen/experiment/cell_runs.h"
+#include "gen/experiment/experiment_view.h"
+#include "gen/experiment/figure_check.h"
+#include "gen/experiment/result_files.h"
+#include "gen/experiment/run_journal.h"
 #include "gen/perf/report/perf_files.h"
 #include "gen/questions.h"
-#include "gen/study/cell_runs.h"
-#include "gen/study/experiment_view.h"
-#include "gen/study/figure_check.h"
-#include "gen/study/result_files.h"
-#include "gen/study/run_journal.h"
 
 namespace lw::gen {
 namespace {

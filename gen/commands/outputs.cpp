@@ -3,6 +3,7 @@
 
 #include "app/profiles_command.h"
 #include "config/flow/questions.h"
+#include "gen/experiment/result_files.h"
 #include "gen/network/network_report.h"
 #include "gen/perf/plan/plan_report.h"
 #include "gen/perf/report/buffer_study.h"
@@ -15,8 +16,7 @@
 #include "gen/report/preview.h"
 #include "gen/report/ranks_report.h"
 #include "gen/report/run_report.h"
-#include "gen/study/rate_search.h"
-#include "gen/study/result_files.h"
+#include "gen/search/rate_search.h"
 
 namespace lw::gen {
 

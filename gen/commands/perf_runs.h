@@ -9,11 +9,11 @@
 #include "app/html_report.h"
 #include "app/verdicts.h"
 #include "config/experiment/profile.h"
+#include "gen/experiment/sweep.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/report/perf_plots.h"
 #include "gen/perf/traffic/perf_run.h"
 #include "gen/questions.h"
-#include "gen/study/sweep.h"
 
 /// What `roce-gen perf` and `roce-gen sim` share: options of output and sweeps, and the runs of all
 /// sizes and combinations, whatever measures one of them.

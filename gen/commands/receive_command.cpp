@@ -173,7 +173,7 @@ Result<ReceiveReport> receive_from_file(const std::string& file, const ReceiveOp
 Result<SentCounts> counts_for(const config::FlowProfile& profile, std::optional<ReportInbox>& inbox,
                               const ReceiveOptions& options) {
   if (!inbox) return planned_counts(profile);
-  const auto text = inbox->take(kReportTimeout, *options.limits.stop);
+  const auto text = inbox->wait_for_report(kReportTimeout, *options.limits.stop);
   if (!text) return std::unexpected(text.error());
   return parse_sent_counts(*text, options.sent, profile);
 }

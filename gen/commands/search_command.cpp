@@ -14,9 +14,9 @@
 #include "gen/commands/commands.h"
 #include "gen/commands/measure_options.h"
 #include "gen/questions.h"
-#include "gen/study/rate_search.h"
-#include "gen/study/search_view.h"
-#include "gen/study/trial_run.h"
+#include "gen/search/rate_search.h"
+#include "gen/search/search_view.h"
+#include "gen/search/trial_run.h"
 #include "nic/clock.h"
 #include "report/figures/json.h"
 

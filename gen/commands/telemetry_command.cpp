@@ -67,7 +67,7 @@ class Telemetry {
  private:
   Result<bool> step(bool more);
   Result<void> watch();
-  bool take(const roce::Envelope& packet);
+  bool post_record(const roce::Envelope& packet);
 
   EndpointContext& context_;
   Connector& connector_;
@@ -78,7 +78,7 @@ class Telemetry {
   std::uint64_t completed_ = 0;
 };
 
-bool Telemetry::take(const roce::Envelope& packet) {
+bool Telemetry::post_record(const roce::Envelope& packet) {
   const auto place = writer_.place();
   if (place.empty()) return false;
   if (packer_.pack(packet, place)) writer_.post(nic::now());
@@ -90,7 +90,8 @@ bool Telemetry::take(const roce::Envelope& packet) {
 Result<bool> Telemetry::step(bool more) {
   std::size_t taken = 0;
   if (more) {
-    const auto given = source_.poll([this](const roce::Envelope& packet) { return take(packet); });
+    const auto given =
+        source_.poll([this](const roce::Envelope& packet) { return post_record(packet); });
     if (!given) return std::unexpected(given.error());
     taken = *given;
   }

@@ -56,7 +56,7 @@ Result<void> BandwidthRun::post_signalled(Flow& flow) {
 }
 
 /// Handles a completion, which confirms all earlier requests of its QP.
-Result<void> BandwidthRun::take(const ibv_wc& done) {
+Result<void> BandwidthRun::complete(const ibv_wc& done) {
   if (done.status != IBV_WC_SUCCESS) return std::unexpected(session_.failure_of(done));
   Flow& flow = session_.flow_of(done.qp_num);
   perf::BandwidthResult& result = outcome_.bandwidth;
@@ -90,7 +90,7 @@ Result<void> BandwidthRun::begin() {
 Result<bool> BandwidthRun::step() {
   const auto completed = session_.poll();
   for (const ibv_wc& each : completed)
-    if (auto taken = take(each); !taken) return std::unexpected(taken.error());
+    if (auto handled = complete(each); !handled) return std::unexpected(handled.error());
   if (!completed.empty()) return true;
   if (auto waited = session_.idle(); !waited) return std::unexpected(waited.error());
   if (until_ || session_.stopped())

@@ -43,7 +43,7 @@ class BandwidthRun {
   [[nodiscard]] std::uint64_t list_length(const Flow& flow) const noexcept;
   Result<void> post_more(Flow& flow);
   Result<void> post_signalled(Flow& flow);
-  Result<void> take(const ibv_wc& done);
+  Result<void> complete(const ibv_wc& done);
 
   ClientSession& session_;
   const perf::PerfConfig& config_;

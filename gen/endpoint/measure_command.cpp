@@ -13,6 +13,7 @@
 #include "core/quantity.h"
 #include "gen/endpoint/client.h"
 #include "gen/endpoint/commands.h"
+#include "gen/experiment/sweep.h"
 #include "gen/perf/options/endpoint_options.h"
 #include "gen/perf/options/perf_options.h"
 #include "gen/perf/plan/plan.h"
@@ -20,7 +21,6 @@
 #include "gen/perf/report/perf_report.h"
 #include "gen/perf/session/handover.h"
 #include "gen/questions.h"
-#include "gen/study/sweep.h"
 #include "sim/perf.h"
 
 namespace lw::gen::endpoint {

@@ -168,7 +168,7 @@ ExitCode run_serve(ServeCommand& command, const std::atomic<bool>& stop) {
   options.admission.token = *token;
   auto records = open_records(command);
   if (!records) return print_error(records.error());
-  options.take = [&](std::span<const std::byte> record) {
+  options.on_record = [&](std::span<const std::byte> record) {
     const bool csv = command.records.ends_with(".csv");
     (*records)->write(csv ? options.records->csv_line(record) : options.records->json_line(record));
   };

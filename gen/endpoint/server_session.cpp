@@ -86,7 +86,7 @@ Result<std::unique_ptr<ServerSession>> ServerSession::start(const Device& device
     session->signatures_ = std::make_unique<SignedMessages>(hello, gid->gid);
   session->prepare_memory();
   if (options.records) {
-    session->take_ = options.take;
+    session->on_record_ = options.on_record;
     session->ring_.emplace(*options.records, region.bytes(0, *session->layout_.size()));
   }
   return session;
@@ -254,15 +254,15 @@ Result<void> ServerSession::post_receives(std::size_t index) {
 Result<bool> ServerSession::poll() {
   const auto completed = completions_->poll();
   for (const ibv_wc& each : completed)
-    if (auto taken = take(each); !taken) return std::unexpected(taken.error());
-  if (ring_) return ring_->poll(take_) > 0 || !completed.empty();
+    if (auto handled = complete(each); !handled) return std::unexpected(handled.error());
+  if (ring_) return ring_->poll(on_record_) > 0 || !completed.empty();
   if (!hello_.params.echo || !is_plain_write(hello_.params)) return !completed.empty();
   const auto written = look_for_writes();
   if (!written) return written;
   return *written || !completed.empty();
 }
 
-Result<void> ServerSession::take(const ibv_wc& done) {
+Result<void> ServerSession::complete(const ibv_wc& done) {
   if (done.status != IBV_WC_SUCCESS) {
     ++report_.errors;
     return fail(fmt::format("a completion in error: {}", explain(done.status)), ExitCode::failed);
@@ -319,7 +319,8 @@ bool ServerSession::take_signed(std::size_t index, const ibv_wc& done, std::uint
     flow.next = place + 1;
   }
   const auto slot = message(index, place);
-  return signatures_->take(index, slot.first(std::min<std::uint64_t>(slot.size(), bytes_of(done))));
+  return signatures_->count_message(
+      index, slot.first(std::min<std::uint64_t>(slot.size(), bytes_of(done))));
 }
 
 void ServerSession::count(Flow& flow, std::uint64_t number, bool right) {
@@ -411,7 +412,7 @@ void ServerSession::finish_ring(const Done* done) {
   if (done != nullptr) {
     report_.messages = done->messages.front();
     report_.bytes = done->bytes;
-    ring_->finish(done->messages.front(), take_);
+    ring_->finish(done->messages.front(), on_record_);
   }
   report_.stats.dropped = ring_->counts().lost + ring_->counts().lapped;
 }

@@ -30,7 +30,7 @@ struct ServeOptions {
   bool keep = false;                   // plain memory keeps its data for the next client
   // if set, the WRITEs of a run are records in a ring, which is read
   std::optional<RecordReader> records;
-  RecordRing::Take take;  // called with each record
+  RecordRing::OnRecord on_record;  // called with each record
 };
 
 /// A server's session with one client: the QPs and the registered part of the region. The
@@ -93,7 +93,7 @@ class ServerSession {
   void prepare_memory();
   void await_write(std::size_t flow, std::uint64_t number);
   Result<void> post_receives(std::size_t flow);
-  Result<void> take(const ibv_wc& done);
+  Result<void> complete(const ibv_wc& done);
   [[nodiscard]] std::uint64_t bytes_of(const ibv_wc& done) const noexcept;
   std::uint64_t take_message(std::size_t flow, const ibv_wc& done);
   bool take_signed(std::size_t flow, const ibv_wc& done, std::uint64_t place);
@@ -120,7 +120,7 @@ class ServerSession {
   handover::Report report_;
   Counters before_;
   std::uint32_t receives_ = 0;  // posted receives per QP
-  RecordRing::Take take_;
+  RecordRing::OnRecord on_record_;
   std::optional<RecordRing> ring_;
   std::unique_ptr<SignedMessages> signatures_;
 };

@@ -102,8 +102,8 @@ void note_damaged(ReceiveFlow& flow, const wire::SignatureFields& signature) {
 
 }  // namespace
 
-void Measurement::take(const roce::Envelope& envelope, Instant now, bool send_clock,
-                       ReceiveFlow* guess) {
+void Measurement::count_frame(const roce::Envelope& envelope, Instant now, bool send_clock,
+                              ReceiveFlow* guess) {
   ++totals_.frames;
   totals_.bytes += envelope.wire_length;
   if (!envelope.is_roce()) return;
@@ -121,14 +121,14 @@ void Measurement::take(const roce::Envelope& envelope, Instant now, bool send_cl
   }
   if (const auto* signature = signature_of(envelope, *bth, *info)) {
     const wire::SignatureFields fields = signature->fields();
-    take_signed(in, signed_key(envelope, fields.flow), fields);
+    count_signed(in, signed_key(envelope, fields.flow), fields);
   } else {
-    take_plain(in);
+    count_plain(in);
   }
 }
 
-void Measurement::take_payload(const roce::FlowKey& ends, const wire::SignatureFields& signature,
-                               std::size_t bytes, Instant now, bool send_clock) {
+void Measurement::count_payload(const roce::FlowKey& ends, const wire::SignatureFields& signature,
+                                std::size_t bytes, Instant now, bool send_clock) {
   ++totals_.frames;
   ++totals_.roce;
   totals_.bytes += bytes;
@@ -137,7 +137,7 @@ void Measurement::take_payload(const roce::FlowKey& ends, const wire::SignatureF
   roce::Envelope nothing;
   nothing.wire_length = bytes;
   Incoming in{nothing, 0, now, send_clock, nullptr};
-  take_signed(in, stream, signature);
+  count_signed(in, stream, signature);
 }
 
 namespace {
@@ -172,19 +172,19 @@ void Measurement::fetch(std::span<const roce::Envelope> burst,
     if (flow != nullptr && flow->signature && flow->waiting.nearly_full()) flow->fetch_latencies();
 }
 
-void Measurement::take(std::span<const wire::Bytes> burst, Instant now, bool send_clock) {
+void Measurement::count_frames(std::span<const wire::Bytes> burst, Instant now, bool send_clock) {
   if (flows_.size() <= kCachedFlows) {
-    for (const wire::Bytes frame : burst) take(frame, now, send_clock);
+    for (const wire::Bytes frame : burst) count_frame(frame, now, send_clock);
     return;
   }
   std::array<roce::Envelope, kAhead> envelopes;
   std::array<ReceiveFlow*, kAhead> flows;
   while (!burst.empty()) {
-    const std::size_t count = std::min(kAhead, burst.size());
-    for (std::size_t i = 0; i < count; ++i) envelopes[i] = roce::open_envelope(burst[i]);
-    fetch(std::span(envelopes).first(count), std::span(flows).first(count));
-    for (std::size_t i = 0; i < count; ++i) take(envelopes[i], now, send_clock, flows[i]);
-    burst = burst.subspan(count);
+    const std::size_t size = std::min(kAhead, burst.size());
+    for (std::size_t i = 0; i < size; ++i) envelopes[i] = roce::open_envelope(burst[i]);
+    fetch(std::span(envelopes).first(size), std::span(flows).first(size));
+    for (std::size_t i = 0; i < size; ++i) count_frame(envelopes[i], now, send_clock, flows[i]);
+    burst = burst.subspan(size);
   }
 }
 
@@ -258,8 +258,8 @@ analysis::SequenceTracker& Measurement::tracker_of(ReceiveFlow& flow,
   return flow.tracker;
 }
 
-void Measurement::take_signed(Incoming& in, const StreamKey& own,
-                              const wire::SignatureFields& signature) {
+void Measurement::count_signed(Incoming& in, const StreamKey& own,
+                               const wire::SignatureFields& signature) {
   in.signature = &signature;
   StreamKey stream = own;
   if (asked_ != nullptr && has_other_ends(in, stream) && !trusted(in)) {
@@ -322,7 +322,7 @@ void Measurement::count_not_as_asked(ReceiveFlow& flow, Incoming& in, const NotA
   *flow.not_as_asked += counts;
 }
 
-void Measurement::take_plain(Incoming& in) {
+void Measurement::count_plain(Incoming& in) {
   const auto frame = roce::parse(in.envelope);
   if (!frame) {
     ++totals_.malformed;

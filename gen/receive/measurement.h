@@ -238,19 +238,19 @@ class Measurement {
 
   /// Measures a frame that arrived at `now`. `send_clock`: `now` is of the clock that stamps the
   /// signatures; if false, latency is not measured.
-  void take(wire::Bytes bytes, Instant now, bool send_clock = true) {
-    take(roce::open_envelope(bytes), now, send_clock);
+  void count_frame(wire::Bytes bytes, Instant now, bool send_clock = true) {
+    count_frame(roce::open_envelope(bytes), now, send_clock);
   }
-  void take(const roce::Envelope& envelope, Instant now, bool send_clock = true) {
-    take(envelope, now, send_clock, nullptr);
+  void count_frame(const roce::Envelope& envelope, Instant now, bool send_clock = true) {
+    count_frame(envelope, now, send_clock, nullptr);
   }
   /// Measures frames that arrived together, in order. With many streams it first prefetches the
   /// data for each frame, so that cache misses of different frames overlap.
-  void take(std::span<const wire::Bytes> burst, Instant now, bool send_clock = true);
+  void count_frames(std::span<const wire::Bytes> burst, Instant now, bool send_clock = true);
   /// Measures a signed packet of which a device has delivered only the payload, of `bytes`. `ends`
   /// has the addresses, as in roce::flow_key().
-  void take_payload(const roce::FlowKey& ends, const wire::SignatureFields& signature,
-                    std::size_t bytes, Instant now, bool send_clock);
+  void count_payload(const roce::FlowKey& ends, const wire::SignatureFields& signature,
+                     std::size_t bytes, Instant now, bool send_clock);
 
   /// Counts values that wait for a stream's next frame. Call it before the counters are read; more
   /// frames may follow.
@@ -298,12 +298,13 @@ class Measurement {
   };
   static constexpr std::size_t kAhead = 32;  // frames of a burst that are looked up together
 
-  void take(const roce::Envelope& envelope, Instant now, bool send_clock, ReceiveFlow* guess);
+  void count_frame(const roce::Envelope& envelope, Instant now, bool send_clock,
+                   ReceiveFlow* guess);
 
   void fetch(std::span<const roce::Envelope> burst, std::span<ReceiveFlow*> guesses) const noexcept;
-  void take_signed(Incoming& in, const StreamKey& stream, const wire::SignatureFields& signature);
+  void count_signed(Incoming& in, const StreamKey& stream, const wire::SignatureFields& signature);
   analysis::SequenceTracker& tracker_of(ReceiveFlow& flow, const wire::SignatureFields& signature);
-  void take_plain(Incoming& in);
+  void count_plain(Incoming& in);
   void count_arrival(ReceiveFlow& flow, const Incoming& in) noexcept;
   bool has_other_ends(Incoming& in, StreamKey& stream);
   void count_not_as_asked(ReceiveFlow& flow, Incoming& in, const NotAsAsked& counts);

@@ -28,11 +28,11 @@ Result<void> CapturedPackets::read() {
   return {};
 }
 
-Result<std::size_t> CapturedPackets::poll(const Take& take) {
+Result<std::size_t> CapturedPackets::poll(const OnPacket& on_packet) {
   std::size_t given = 0;
   while (!ended()) {
     if (waiting_) {
-      if (!take(*waiting_)) break;
+      if (!on_packet(*waiting_)) break;
       waiting_.reset();
       ++given;
     }
@@ -41,12 +41,12 @@ Result<std::size_t> CapturedPackets::poll(const Take& take) {
   return given;
 }
 
-Result<std::size_t> PortPackets::poll(const Take& take) {
+Result<std::size_t> PortPackets::poll(const OnPacket& on_packet) {
   const std::size_t count = port_.receive(buffers_);
   for (std::size_t i = 0; i < count; ++i) {
     const wire::Bytes bytes(rte_pktmbuf_mtod(buffers_[i], const std::byte*),
                             rte_pktmbuf_pkt_len(buffers_[i]));
-    if (!take(roce::open_envelope(bytes))) ++missed_;
+    if (!on_packet(roce::open_envelope(bytes))) ++missed_;
   }
   rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(count));
   return count;

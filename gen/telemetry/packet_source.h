@@ -18,16 +18,16 @@ namespace lw::gen {
 class PacketSource {
  public:
   /// A function that takes a packet. Returns false if it has no room for more packets now.
-  using Take = std::function<bool(const roce::Envelope&)>;
+  using OnPacket = std::function<bool(const roce::Envelope&)>;
 
   PacketSource() = default;
   PacketSource(const PacketSource&) = delete;
   PacketSource& operator=(const PacketSource&) = delete;
   virtual ~PacketSource() = default;
 
-  /// Passes packets to `take` while there are packets and `take` has room. Returns their number.
-  /// Errors: a damaged capture.
-  virtual Result<std::size_t> poll(const Take& take) = 0;
+  /// Passes packets to `on_packet` while there are packets and `on_packet` has room. Returns their
+  /// number. Errors: a damaged capture.
+  virtual Result<std::size_t> poll(const OnPacket& on_packet) = 0;
   /// Returns true if no further packet will come.
   [[nodiscard]] virtual bool ended() const noexcept = 0;
   /// Number of packets without a record: there was no room for it, or the port lost the packet.
@@ -41,7 +41,7 @@ class CapturedPackets final : public PacketSource {
   /// Requires `times` >= 1. Errors: those of the file.
   static Result<std::unique_ptr<CapturedPackets>> open(const std::string& path,
                                                        std::uint64_t times);
-  Result<std::size_t> poll(const Take& take) override;
+  Result<std::size_t> poll(const OnPacket& on_packet) override;
   [[nodiscard]] bool ended() const noexcept override { return left_ == 0; }
   [[nodiscard]] std::uint64_t missed() const override { return 0; }
 
@@ -62,7 +62,7 @@ class PortPackets final : public PacketSource {
  public:
   /// `port` must outlive it.
   explicit PortPackets(nic::Port& port) : port_(port) {}
-  Result<std::size_t> poll(const Take& take) override;
+  Result<std::size_t> poll(const OnPacket& on_packet) override;
   [[nodiscard]] bool ended() const noexcept override { return port_.exhausted(); }
   [[nodiscard]] std::uint64_t missed() const override { return missed_ + port_.stats().unseen(); }
 

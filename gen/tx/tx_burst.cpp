@@ -37,7 +37,7 @@ Result<SendBuffers> SendBuffers::create(const std::string& name, const nic::Pool
 
 /// rte_pktmbuf_alloc() would reset fields that are valid already: a freed buffer has one reference,
 /// one segment and no next one.
-std::size_t SendBuffers::take(std::span<rte_mbuf*> out) noexcept {
+std::size_t SendBuffers::allocate(std::span<rte_mbuf*> out) noexcept {
   auto** objects = reinterpret_cast<void**>(out.data());
   if (rte_mempool_get_bulk(pool_.get(), objects, static_cast<unsigned>(out.size())) == 0) {
     return out.size();

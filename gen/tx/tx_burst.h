@@ -29,9 +29,9 @@ class SendBuffers {
   /// Errors (environment): the pool's, or no space for the tag in DPDK's buffers.
   static Result<SendBuffers> create(const std::string& name, const nic::PoolConfig& config);
 
-  /// Takes up to out.size() buffers and returns how many. Each has one reference and one segment;
-  /// the caller sets data offset and lengths.
-  std::size_t take(std::span<rte_mbuf*> out) noexcept;
+  /// Allocates up to out.size() buffers and returns how many. Each has one reference and one
+  /// segment; the caller sets data offset and lengths.
+  std::size_t allocate(std::span<rte_mbuf*> out) noexcept;
 
   /// Offset of the BufferTag in a buffer.
   [[nodiscard]] int tag_offset() const noexcept { return tag_offset_; }
@@ -88,7 +88,7 @@ class TxBurst {
 
   /// Takes spare buffers for a whole burst, as far as there are. Don't combine with add().
   void refill(SendBuffers& buffers) noexcept {
-    have_ += buffers.take(std::span(buffers_).subspan(have_));
+    have_ += buffers.allocate(std::span(buffers_).subspan(have_));
   }
   [[nodiscard]] std::span<rte_mbuf* const> spare() const noexcept {
     return std::span(buffers_).subspan(size_, have_ - size_);

@@ -16,7 +16,7 @@ constexpr Duration kLead = std::chrono::microseconds(100);
 
 }  // namespace
 
-std::uint64_t FrameBudget::take(std::uint64_t most) noexcept {
+std::uint64_t FrameBudget::reserve(std::uint64_t most) noexcept {
   if (unlimited_) return most;
   std::uint64_t left = left_.load(std::memory_order_relaxed);
   std::uint64_t taken = 0;
@@ -75,7 +75,7 @@ EndedBy TxLoop::ended_by() const noexcept {
 
 /// Fills the bursts with all frames that are due, until one burst is full.
 void TxLoop::fill_bursts(Instant now) noexcept {
-  std::uint64_t budget = budget_.take(FlowBurst::kFrames * bursts_.size());
+  std::uint64_t budget = budget_.reserve(FlowBurst::kFrames * bursts_.size());
   Duration elapsed = now - start_ + lead_;
   if (limits_.duration) elapsed = std::min(elapsed, *limits_.duration - Duration{1});
   while (budget > 0 && is_due(elapsed)) {

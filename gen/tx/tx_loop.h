@@ -17,8 +17,8 @@ class FrameBudget {
  public:
   explicit FrameBudget(std::uint64_t frames) : unlimited_(frames == Limits::kAll), left_(frames) {}
   [[nodiscard]] bool spent() const noexcept { return left_.load(std::memory_order_relaxed) == 0; }
-  /// Takes up to `most` frames and returns how many. Give back what isn't used.
-  std::uint64_t take(std::uint64_t most) noexcept;
+  /// Reserves up to `most` frames and returns how many. Give back what isn't used.
+  std::uint64_t reserve(std::uint64_t most) noexcept;
   void give_back(std::uint64_t frames) noexcept {
     if (frames > 0 && !unlimited_) left_.fetch_add(frames, std::memory_order_relaxed);
   }

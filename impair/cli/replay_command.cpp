@@ -106,7 +106,7 @@ Result<void> feed(ReplayRunner& runner, ReplaySource& source, ReplayView& view,
       if (!frame) return std::unexpected(frame.error());
       if (!*frame || runner.failed()) return {};
       offset = (*frame)->record.offset;
-      if (auto taken = runner.take(**frame); !taken) return taken;
+      if (auto replayed = runner.replay(**frame); !replayed) return replayed;
       view.tick(runner);
     }
   } catch (const std::bad_alloc&) {

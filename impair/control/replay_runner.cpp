@@ -59,7 +59,7 @@ Result<void> ReplayRunner::check_link_type(const config::ImpairProfile& profile)
   return {};
 }
 
-Result<void> ReplayRunner::take(const Arriving& frame) {
+Result<void> ReplayRunner::replay(const Arriving& frame) {
   if (frame.link != link_type_) {
     link_type_ = frame.link;
     if (auto fits = check_link_type(live_.now().profile); !fits) return fits;

@@ -31,9 +31,9 @@ class ReplayRunner {
 
   /// Admits a frame at its time stamp, or at that of its predecessor if it is later. Errors: the
   /// profile does not fit the link type, a write failed, or a step of the scenario is invalid.
-  Result<void> take(const Arriving& frame);
+  Result<void> replay(const Arriving& frame);
   /// Call after the last frame: sends all frames inside, and closes the output capture. Error: as
-  /// take().
+  /// replay().
   Result<void> finish();
   /// True if a write to the output capture failed.
   [[nodiscard]] bool failed() const noexcept { return state_.writer.failed(); }

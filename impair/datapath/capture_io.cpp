@@ -7,7 +7,7 @@
 
 namespace lw::impair {
 
-StoredFrame* FrameStore::take() {
+StoredFrame* FrameStore::allocate() {
   if (free_.empty()) return &frames_.emplace_back();
   StoredFrame* frame = free_.back();
   free_.pop_back();
@@ -15,7 +15,7 @@ StoredFrame* FrameStore::take() {
 }
 
 StoredFrame* FrameStore::copy(const capture::Record& record, roce::LinkType link) {
-  StoredFrame* frame = take();
+  StoredFrame* frame = allocate();
   frame->bytes.assign(record.bytes.begin(), record.bytes.end());
   frame->wire_length = record.wire_length;
   frame->interface = record.interface;
@@ -24,7 +24,7 @@ StoredFrame* FrameStore::copy(const capture::Record& record, roce::LinkType link
 }
 
 StoredFrame* FrameStore::copy(const StoredFrame& frame) {
-  StoredFrame* twin = take();
+  StoredFrame* twin = allocate();
   *twin = frame;
   return twin;
 }

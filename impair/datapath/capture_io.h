@@ -30,7 +30,7 @@ class FrameStore {
   void free(StoredFrame* frame) { free_.push_back(frame); }
 
  private:
-  StoredFrame* take();
+  StoredFrame* allocate();
   std::deque<StoredFrame> frames_;  // addresses stay valid when it grows
   std::vector<StoredFrame*> free_;
 };

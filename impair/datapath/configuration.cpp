@@ -48,7 +48,7 @@ constexpr std::size_t kSpareNames = 512;
 /// while they wait, and it takes less memory: arenas, and buffers for frames that ports and bursts
 /// hold.
 void size_buffers(Sizing& sizing, const config::Capacity& capacity) {
-  const auto take = [&](std::uint64_t buffers) {
+  const auto set_buffers = [&](std::uint64_t buffers) {
     sizing.buffers = static_cast<std::uint32_t>(std::min<std::uint64_t>(buffers, UINT32_MAX));
     sizing.buffer_bytes =
         nic::Pool::bytes_needed({.buffers = sizing.buffers, .frame_size = capacity.largest_frame});
@@ -56,16 +56,16 @@ void size_buffers(Sizing& sizing, const config::Capacity& capacity) {
   const std::uint64_t waiting = emulator::frames_in_flight(capacity.rate_bps, emulator::kStoredFrom,
                                                            capacity.smallest_frame + kFcs);
   const std::uint64_t frames = sizing.frames_per_direction;
-  take(2 * (frames + kEgress) + kHeldByPorts);
+  set_buffers(2 * (frames + kEgress) + kHeldByPorts);
   if (capacity.smallest_frame > MbufAccess::kSmallFrame || waiting >= frames) return;
   const std::uint64_t arena =
       nic::FrameArena::bytes_for(frames, capacity.smallest_frame, capacity.largest_frame);
   const std::uint64_t without = sizing.buffer_bytes;
-  take(2 * (waiting + kEgress) + kHeldByPorts);
+  set_buffers(2 * (waiting + kEgress) + kHeldByPorts);
   if (sizing.buffer_bytes + 2 * arena < without) {
     sizing.arena_bytes = arena;
   } else {
-    take(2 * (frames + kEgress) + kHeldByPorts);
+    set_buffers(2 * (frames + kEgress) + kHeldByPorts);
   }
 }
 

@@ -186,7 +186,7 @@ class Forwarder {
   }
 
   std::size_t receive(OneWay& way, bool receiving) noexcept;
-  void take(OneWay& way, std::span<Handle> frames) noexcept;
+  void admit_or_refuse(OneWay& way, std::span<Handle> frames) noexcept;
   static Instant horizon_of(const OneWay& way) noexcept;
   static void note_wait(OneWay& way, std::size_t frames, bool drained) noexcept;
   void admit(OneWay& way, std::span<Handle> frames) noexcept;

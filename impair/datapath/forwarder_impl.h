@@ -67,16 +67,16 @@ std::size_t Forwarder<Io>::receive(OneWay& way, bool receiving) noexcept {
     way.arrival = arrivals.empty() ? way.now : arrivals[i];
     std::size_t end = arrivals.empty() ? frames.size() : i + 1;
     while (end < frames.size() && arrivals[end] == way.arrival) ++end;
-    take(way, frames.subspan(i, end - i));
+    admit_or_refuse(way, frames.subspan(i, end - i));
     i = end;
   }
   way.last_received.store(way.arrival.time_since_epoch().count(), std::memory_order_relaxed);
   return frames.size();
 }
 
-/// Takes frames that arrived together, at way.arrival.
+/// Admits frames that arrived together, at way.arrival. Refuses them while the input is down.
 template <class Io>
-void Forwarder<Io>::take(OneWay& way, std::span<Handle> frames) noexcept {
+void Forwarder<Io>::admit_or_refuse(OneWay& way, std::span<Handle> frames) noexcept {
   if (way.first_arrival.load(std::memory_order_relaxed) == kNever) [[unlikely]]
     way.first_arrival.store(way.arrival.time_since_epoch().count(), std::memory_order_relaxed);
   if (way.in_up) [[likely]] {

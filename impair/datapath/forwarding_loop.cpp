@@ -67,13 +67,13 @@ bool ForwardingLoop::poll(bool receiving) noexcept {
   stalls_.poll(forwarder_.last_time(kEastward));
   if (zero_.load(std::memory_order_relaxed) == kNever.time_since_epoch().count()) [[unlikely]]
     find_zero();
-  take_due(forwarder_.last_time(kEastward));
+  make_due_changes(forwarder_.last_time(kEastward));
   return east || west;
 }
 
-void ForwardingLoop::take_due(Instant now) noexcept {
-  changes_.take_due(now, Instant{Duration{zero_.load(std::memory_order_relaxed)}},
-                    [this](Change& change) { apply_due(change); });
+void ForwardingLoop::make_due_changes(Instant now) noexcept {
+  changes_.use_due(now, Instant{Duration{zero_.load(std::memory_order_relaxed)}},
+                   [this](Change& change) { apply_due(change); });
 }
 
 void ForwardingLoop::find_zero() noexcept {
@@ -236,29 +236,29 @@ void ForwardingLoop::attach(const Recorders& recorders) noexcept {
 }
 
 void ForwardingLoop::serve_other_threads() {
-  take_due(nic::now());
-  recorders_.take([this](const Recorders& recorders) {
+  make_due_changes(nic::now());
+  recorders_.use_lent([this](const Recorders& recorders) {
     const Quiesce::Stopped stopped(westward_quiesce_);
     attach(recorders);
   });
-  links_.take([this](LinkSwitch& asked) {
+  links_.use_lent([this](LinkSwitch& asked) {
     const Quiesce::Stopped stopped(westward_quiesce_);
     forwarder_.set_links(asked.change);
     asked.effect = effect_now();
   });
-  rooms_.take([this](MoreRoom& room) {
+  rooms_.use_lent([this](MoreRoom& room) {
     const Quiesce::Stopped stopped(westward_quiesce_);
     for (const Direction direction : {kEastward, kWestward}) {
       const auto i = static_cast<std::size_t>(direction);
       forwarder_.grow(direction, room.links[i], MbufAccess(room.arenas[i].get()));
     }
   });
-  configurations_.take([this](Swap& asked) {
+  configurations_.use_lent([this](Swap& asked) {
     const Quiesce::Stopped stopped(westward_quiesce_);
     swap(*asked.next);
     asked.effect = effect_now();
   });
-  snapshots_.take([this](Statistics& statistics) {
+  snapshots_.use_lent([this](Statistics& statistics) {
     const Quiesce::Stopped stopped(westward_quiesce_);
     const Instant begin = nic::now();
     statistics.seconds = seconds_between(start_, begin);

@@ -110,7 +110,7 @@ class ForwardingLoop {
 
   bool poll(bool receiving) noexcept;
   void find_zero() noexcept;
-  void take_due(Instant now) noexcept;
+  void make_due_changes(Instant now) noexcept;
   void apply_due(Change& change) noexcept;
   [[nodiscard]] Effect effect_now() const noexcept;
   void swap(Configuration& next) noexcept;

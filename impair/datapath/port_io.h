@@ -77,7 +77,7 @@ class MbufAccess {
     return copy ? std::optional(copy) : std::nullopt;
   }
   static void free(rte_mbuf* frame) noexcept {
-    nic::PoolOrder::give();
+    nic::PoolOrder::release();
     rte_pktmbuf_free(frame);
   }
   /// Prefetches two cache lines of the buffer's header: a device reads the first to send the frame,
@@ -183,7 +183,7 @@ class PortIo {
   /// Returns a new frame with these bytes; nothing if no buffer is free.
   std::optional<Handle> make_frame(std::span<const std::byte> bytes) noexcept;
   static void free(std::span<Handle> frames) noexcept {
-    nic::PoolOrder::give();
+    nic::PoolOrder::release();
     rte_pktmbuf_free_bulk(frames.data(), static_cast<unsigned>(frames.size()));
   }
   /// Source address of pause frames.

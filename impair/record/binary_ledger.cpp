@@ -195,8 +195,8 @@ void put_end(std::string& out, std::uint64_t records, std::uint64_t skipped) {
 
 std::expected<std::optional<End>, std::string> read(
     std::span<const std::byte> file,
-    const std::function<void(const emulator::LedgerRecord&, const RuleNames&)>& take,
-    const std::function<void(std::string_view json)>& take_change) {
+    const std::function<void(const emulator::LedgerRecord&, const RuleNames&)>& on_record,
+    const std::function<void(std::string_view json)>& on_change) {
   const std::string_view begins(reinterpret_cast<const char*>(file.data()),
                                 std::min(file.size(), kMagic.size()));
   if (begins != kMagic)
@@ -234,12 +234,12 @@ std::expected<std::optional<End>, std::string> read(
       for (std::size_t i = 0; i < length; i += size) {
         if (!get_record(body.subspan(i, size), record))
           return wrong(begin + i, "expected a record, found values that mean nothing");
-        take(record, names);
+        on_record(record, names);
       }
     } else if (kind == kChange) {
       const std::string_view json(reinterpret_cast<const char*>(body.data()), body.size());
       if (!parse_json(json).is_object()) return wrong(begin, "expected a change as JSON");
-      if (take_change) take_change(json);
+      if (on_change) on_change(json);
     } else {
       return wrong(
           at, fmt::format("expected a block of kind 1 to 4, found kind {} of {} B", kind, length));

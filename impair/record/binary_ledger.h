@@ -49,13 +49,13 @@ struct End {
   std::uint64_t records = 0, skipped = 0;
 };
 
-/// Reads a ledger. Calls `take` for each record and `take_change` for each change, in order.
+/// Reads a ledger. Calls `on_record` for each record and `on_change` for each change, in order.
 /// Returns nothing if the file has no end block, because its writer was stopped. The error says
 /// what is wrong, and at which byte.
 std::expected<std::optional<End>, std::string> read(
     std::span<const std::byte> file,
-    const std::function<void(const emulator::LedgerRecord&, const RuleNames&)>& take,
-    const std::function<void(std::string_view json)>& take_change = {});
+    const std::function<void(const emulator::LedgerRecord&, const RuleNames&)>& on_record,
+    const std::function<void(std::string_view json)>& on_change = {});
 
 }  // namespace binary_ledger
 }  // namespace lw::impair

@@ -57,24 +57,24 @@ void read_or_throw(const Option& option, const std::string& text) {
 }
 
 CLI::Option* add_texts(CLI::App& app, const Option& option) {
-  const auto take = [&option](const std::vector<std::string>& texts) {
+  const auto read = [&option](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) read_or_throw(option, text);
   };
   CLI::Option* added =
-      app.add_option_function<std::vector<std::string>>(option.names, take, help_of(option));
+      app.add_option_function<std::vector<std::string>>(option.names, read, help_of(option));
   return added->take_all()->allow_extra_args(option.is_positional() || option.value.takes_list);
 }
 
 CLI::Option* add_text(CLI::App& app, const Option& option) {
-  const auto take = [&option](const std::string& text) { read_or_throw(option, text); };
-  return app.add_option_function<std::string>(option.names, take, help_of(option));
+  const auto read = [&option](const std::string& text) { read_or_throw(option, text); };
+  return app.add_option_function<std::string>(option.names, read, help_of(option));
 }
 
 CLI::Option* add_option(CLI::App& app, const Option& option) {
   CLI::Option* added = nullptr;
   if (option.value.is_flag) {
-    const auto take = [&option] { read_or_throw(option, "true"); };
-    added = app.add_flag_callback(option.names, take, option.help);
+    const auto read = [&option] { read_or_throw(option, "true"); };
+    added = app.add_flag_callback(option.names, read, option.help);
   } else {
     added = option.value.repeats ? add_texts(app, option) : add_text(app, option);
     added->type_name(option.placeholder);

@@ -75,13 +75,13 @@ OptionValue parsed(Parse parse, T& target) {
   }};
 }
 
-/// Like parsed(), for an option that may be given several times: calls `take` with each value.
-template <class Parse, class Take>
-OptionValue each(Parse parse, Take take) {
-  return {.read = [parse, take](std::string_view text) -> Parsed<void> {
+/// Like parsed(), for an option that may be given several times: calls `store` with each value.
+template <class Parse, class Store>
+OptionValue each(Parse parse, Store store) {
+  return {.read = [parse, store](std::string_view text) -> Parsed<void> {
             const auto value = parse(text);
             if (!value) return std::unexpected(value.error());
-            take(*value);
+            store(*value);
             return {};
           },
           .repeats = true};

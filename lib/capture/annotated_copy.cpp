@@ -67,14 +67,14 @@ class Comments {
     ++copied_.frames;
     texts_.clear();
     for (; !left_.empty() && left_[0].frame <= copied_.frames; left_ = left_.subspan(1))
-      if (left_[0].frame == copied_.frames) take(left_[0], holds);
+      if (left_[0].frame == copied_.frames) add_comment(left_[0], holds);
     if (!texts_.empty()) ++copied_.commented;
     return texts_;
   }
   AnnotatedCopy& copied() noexcept { return copied_; }
 
  private:
-  void take(const FrameComment& comment, bool holds) {
+  void add_comment(const FrameComment& comment, bool holds) {
     if (!holds)
       ++copied_.unholdable;
     else if (texts_.size() == kMostComments)

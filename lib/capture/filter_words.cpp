@@ -230,12 +230,12 @@ bool is_name(std::string_view word) {
          !std::ranges::binary_search(kKeywords, word);
 }
 
-/// Calls `take(word, offset)` with each word.
-template <class Take>
-void for_each_word(std::string_view expression, Take take) {
+/// Calls `visit(word, offset)` with each word.
+template <class Visit>
+void for_each_word(std::string_view expression, Visit visit) {
   for (std::size_t at = 0; at < expression.size();) {
     const std::string_view word = word_at(expression.substr(at));
-    if (!word.empty()) take(word, at);
+    if (!word.empty()) visit(word, at);
     at += std::max<std::size_t>(1, word.size());
   }
 }

@@ -99,14 +99,14 @@ class WaitingQueue {
 };
 
 /// Lends one object of a control thread to a polling thread. The polling thread uses the object
-/// between two rounds of its loop: at once (take()), or when a due time has come (take_due()). It
-/// pays one or two loads per round, and never waits, allocates or frees. One control thread at a
+/// between two rounds of its loop: at once (use_lent()), or when a due time has come (use_due()).
+/// It pays one or two loads per round, and never waits, allocates or frees. One control thread at a
 /// time.
 template <class T>
 class Mailbox {
  public:
-  /// Control thread: lends `object` for take() and waits until it was used. Returns false if it was
-  /// not used within `timeout` or before close(); it is then taken back.
+  /// Control thread: lends `object` for use_lent() and waits until it was used. Returns false if it
+  /// was not used within `timeout` or before close(); it is then taken back.
   [[nodiscard]] bool lend(T& object, Duration timeout) {
     done_.store(false, std::memory_order_relaxed);
     lent_.store(&object, std::memory_order_release);
@@ -120,7 +120,7 @@ class Mailbox {
   /// Any thread: ends the present and all later waits of lend(), as the polling thread has ended.
   void close() noexcept { closed_.store(true); }
   [[nodiscard]] bool closed() const noexcept { return closed_.load(); }
-  /// Control thread: lends `object` for take_due() at `at`, which counts from time 0 of the polling
+  /// Control thread: lends `object` for use_due() at `at`, which counts from time 0 of the polling
   /// thread (`since_zero`) or from the clock's epoch. Requires that nothing is lent.
   void lend_until_due(T& object, Duration at, bool since_zero) noexcept {
     done_.store(false, std::memory_order_relaxed);
@@ -141,7 +141,7 @@ class Mailbox {
 
   /// Polling thread: calls use(object) if an object is lent.
   template <class Use>
-  void take(Use use) {
+  void use_lent(Use use) {
     if (lent_.load(std::memory_order_relaxed) == nullptr) [[likely]]
       return;
     if (T* object = lent_.exchange(nullptr, std::memory_order_acq_rel)) finish(*object, use);
@@ -149,7 +149,7 @@ class Mailbox {
   /// Polling thread: calls use(object) if an object is lent and due at `now`. `zero` is time 0;
   /// Instant::max() while it is not known.
   template <class Use>
-  void take_due(Instant now, Instant zero, Use use) {
+  void use_due(Instant now, Instant zero, Use use) {
     if (!due(now, zero)) [[likely]]
       return;
     T* object = lent_.exchange(nullptr, std::memory_order_acq_rel);

@@ -37,8 +37,8 @@ Stamp stamp_of(msghdr& message) noexcept {
   return stamp;
 }
 
-/// Takes a stamp from the error queue; nothing: there is none.
-std::optional<Stamp> take(int socket) noexcept {
+/// Reads a stamp from the error queue; nothing: there is none.
+std::optional<Stamp> read_stamp(int socket) noexcept {
   alignas(cmsghdr) std::array<std::byte, 512> control;
   msghdr message{};
   message.msg_control = control.data();
@@ -80,7 +80,7 @@ std::ptrdiff_t DepartureStamps::send(int socket, std::size_t frames) noexcept {
 void DepartureStamps::read(int socket, std::size_t taken) noexcept {
   if (asked_ == 0) return;
   std::size_t found = 0;
-  while (const auto stamp = take(socket)) {
+  while (const auto stamp = read_stamp(socket)) {
     const std::uint32_t place = stamp->number - next_;
     if (place >= asked_) continue;  // of an earlier send
     stamps_[place] = stamp->wall_ns;

@@ -202,7 +202,7 @@ Result<Eal> Eal::start(const EalConfig& config) {
   if (auto checked = check_cores(config.cores); !checked) return std::unexpected(checked.error());
   if (auto distinct = check_distinct(config.ports); !distinct)
     return std::unexpected(distinct.error());
-  auto claims = PortClaims::take(config.ports);
+  auto claims = PortClaims::claim(config.ports);
   if (!claims) return std::unexpected(claims.error());
   auto state = std::make_unique<State>(config.verbose);
   state->claims = std::move(*claims);

@@ -104,7 +104,7 @@ struct FrameArena::State {
   bool create_pool(const std::string& name);
   void divide();
   void leave_room() noexcept;
-  std::byte* take(std::uint32_t wanted) noexcept;
+  std::byte* allocate(std::uint32_t wanted) noexcept;
   void give_back(const void* block) noexcept;
 };
 
@@ -152,7 +152,7 @@ void FrameArena::State::leave_room() noexcept {
   room = 0;
 }
 
-std::byte* FrameArena::State::take(std::uint32_t wanted) noexcept {
+std::byte* FrameArena::State::allocate(std::uint32_t wanted) noexcept {
   for (int steps = 0; room < wanted; ++steps) {
     if (steps == kMostSteps) return nullptr;
     const std::uint32_t next = head + room;
@@ -206,7 +206,7 @@ rte_mbuf* FrameArena::copy(const rte_mbuf* frame) noexcept {
   State& state = *state_;
   if (frame->nb_segs != 1 || frame->pool == state.pool) return nullptr;
   const std::uint32_t bytes = bytes_of(frame->data_len);
-  std::byte* const place = state.take(bytes / kUnit);
+  std::byte* const place = state.allocate(bytes / kUnit);
   if (!place) return nullptr;
   std::byte* const data = place + kHead;
   auto* copy = reinterpret_cast<rte_mbuf*>(place);

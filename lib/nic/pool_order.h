@@ -12,13 +12,13 @@ namespace lw::nic {
 /// instrumented, so the sanitizer would report what both write into the buffer as a race.
 struct PoolOrder {
   /// Before buffers go to DPDK: to be sent, or freed.
-  static void give() noexcept {
+  static void release() noexcept {
 #ifdef __SANITIZE_THREAD__
     __tsan_release(&pools);
 #endif
   }
   /// After buffers have come from DPDK.
-  static void take() noexcept {
+  static void acquire() noexcept {
 #ifdef __SANITIZE_THREAD__
     __tsan_acquire(&pools);
 #endif

@@ -67,7 +67,7 @@ class Port {
         direct_ != kNone
             ? rte_eth_rx_burst(direct_, 0, out.data(), static_cast<std::uint16_t>(out.size()))
             : receive_through_backend(out);
-    PoolOrder::take();
+    PoolOrder::acquire();
     if (count == 0) [[unlikely]]
       idle_ = true;
     return count;
@@ -90,7 +90,7 @@ class Port {
 
   /// Sends frames in order. Returns how many the device accepted; the caller still owns the others.
   std::size_t send(std::span<rte_mbuf*> frames, std::uint16_t queue = 0) noexcept {
-    PoolOrder::give();
+    PoolOrder::release();
     if (direct_ == kNone) return send_through_backend(frames, queue);
     return rte_eth_tx_burst(direct_, queue, frames.data(),
                             static_cast<std::uint16_t>(frames.size()));

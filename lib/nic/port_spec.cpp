@@ -429,7 +429,7 @@ Result<void> check_distinct(std::span<const PortSpec> specs) {
 
 /// Binds an abstract socket with the device's name. It belongs to the process, and disappears with
 /// it.
-Result<PortClaims> PortClaims::take(std::span<const PortSpec> specs) {
+Result<PortClaims> PortClaims::claim(std::span<const PortSpec> specs) {
   PortClaims claims;
   for (const PortSpec& spec : specs) {
     const std::string identity = identity_of(spec);

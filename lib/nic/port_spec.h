@@ -103,7 +103,7 @@ Result<void> check_distinct(std::span<const PortSpec> specs);
 class PortClaims {
  public:
   /// Error (environment): another process of these programs uses one of them.
-  static Result<PortClaims> take(std::span<const PortSpec> specs);
+  static Result<PortClaims> claim(std::span<const PortSpec> specs);
 
   PortClaims() = default;
   PortClaims(PortClaims&&) noexcept = default;

@@ -65,7 +65,7 @@ std::size_t ReceiveRing::receive(std::span<rte_mbuf*> out) noexcept {
     tpacket2_hdr* next = socket_.slot(socket_.after(at_));
     rte_prefetch0(next);
     rte_prefetch0(bytes_at(next, RTE_CACHE_LINE_SIZE));
-    if (!take(slot, out, count)) break;
+    if (!receive_slot(slot, out, count)) break;
   }
   if (count) received_.add(count);
   return count;
@@ -80,9 +80,10 @@ rte_mbuf* ReceiveRing::buffer() noexcept {
   return spare_[--spares_];
 }
 
-/// Takes the frame of a slot, or starts segmenting it. Returns false if no buffer is free; the slot
-/// then waits.
-bool ReceiveRing::take(tpacket2_hdr* slot, std::span<rte_mbuf*> out, std::size_t& count) noexcept {
+/// Receives the frame of a slot, or starts segmenting it. Returns false if no buffer is free; the
+/// slot then waits.
+bool ReceiveRing::receive_slot(tpacket2_hdr* slot, std::span<rte_mbuf*> out,
+                               std::size_t& count) noexcept {
   const Offload offload = read_offload(bytes_at(slot, slot->tp_mac - kVirtioHeader));
   if (offload.segments != Offload::Segments::none) [[unlikely]] {
     if (!begin_segments(slot, offload)) release();

@@ -60,7 +60,7 @@ class ReceiveRing {
   rte_mbuf* buffer() noexcept;
   void put(rte_mbuf* frame, const tpacket2_hdr& slot, std::span<rte_mbuf*> out,
            std::size_t& count) noexcept;
-  bool take(tpacket2_hdr* slot, std::span<rte_mbuf*> out, std::size_t& count) noexcept;
+  bool receive_slot(tpacket2_hdr* slot, std::span<rte_mbuf*> out, std::size_t& count) noexcept;
   bool take_segments(std::span<rte_mbuf*> out, std::size_t& count) noexcept;
   bool begin_segments(tpacket2_hdr* slot, const Offload& offload) noexcept;
   void release() noexcept {

@@ -151,7 +151,7 @@ std::vector<PlotCurve> drawable(const Plot& plot) {
 struct Extent {
   double least = std::numeric_limits<double>::infinity();
   double most = -std::numeric_limits<double>::infinity();
-  void take(double value) {
+  void include(double value) {
     least = std::min(least, value);
     most = std::max(most, value);
   }
@@ -191,7 +191,7 @@ class Drawing {
   [[nodiscard]] PlotScale extent_x() const {
     Extent extent;
     for (const PlotCurve& curve : curves_)
-      for (const PlotPoint& p : curve.points) extent.take(p.x);
+      for (const PlotPoint& p : curve.points) extent.include(p.x);
     return extent.scale(plot_.x);
   }
   [[nodiscard]] PlotScale extent_y() const {
@@ -199,7 +199,7 @@ class Drawing {
     for (const PlotCurve& curve : curves_)
       for (const PlotPoint& p : curve.points)
         for (const double value : {p.y, p.low.value_or(p.y), p.high.value_or(p.y)})
-          if (PlotScale::fits(plot_.y.scale, value)) extent.take(value);
+          if (PlotScale::fits(plot_.y.scale, value)) extent.include(value);
     return extent.scale(plot_.y);
   }
   [[nodiscard]] double width() const {

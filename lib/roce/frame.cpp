@@ -18,7 +18,7 @@ class Cursor {
       : frame_(frame), offset_(offset), limit_(limit) {}
 
   template <class Header>
-  void take(const Header*& header) noexcept {
+  void read(const Header*& header) noexcept {
     if (!fits(sizeof(Header), Header::kLayer)) return;
     header = view_at<Header>(frame_.envelope.bytes, offset_);
     offset_ += sizeof(Header);
@@ -45,7 +45,7 @@ void take_extensions(Frame& frame, Cursor& cursor) noexcept {
   const wire::ExtensionSet set = frame.info->extensions;
   wire::for_each_extension(
       [&]<class Header>(wire::Extension extension, const Header*& header) {
-        if (set.has(extension) && !frame.defect) cursor.take(header);
+        if (set.has(extension) && !frame.defect) cursor.read(header);
       },
       frame);
 }

@@ -27,7 +27,7 @@ void Memory::read(std::uint64_t va, std::span<std::byte> out) noexcept {
 }
 
 PayloadSlot Memory::copy_out(std::uint64_t va, std::uint32_t length, PayloadStore& store) {
-  const PayloadSlot slot = store.take();
+  const PayloadSlot slot = store.allocate();
   read(va, store.bytes(slot, length));
   return slot;
 }

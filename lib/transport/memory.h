@@ -127,7 +127,7 @@ class MessageSink {
   /// Whether a packet with this opcode may come next. Checked first.
   [[nodiscard]] bool in_place(const OpcodeMeaning& meaning) const noexcept;
   /// Executes a SEND or WRITE packet. Requires in_place(). Stores nothing when it refuses.
-  Refusal take(const Packet& packet, const OpcodeMeaning& meaning, Instant now);
+  Refusal execute(const Packet& packet, const OpcodeMeaning& meaning, Instant now);
   /// Drops the incomplete message. Its receive, if it has one, becomes available again.
   void abandon();
   [[nodiscard]] bool open() const noexcept { return open_; }
@@ -191,7 +191,8 @@ inline Refusal MessageSink::begin(const Packet& packet, const OpcodeMeaning& mea
   return Refusal::none;
 }
 
-inline Refusal MessageSink::take(const Packet& packet, const OpcodeMeaning& meaning, Instant now) {
+inline Refusal MessageSink::execute(const Packet& packet, const OpcodeMeaning& meaning,
+                                    Instant now) {
   if (!right_length(packet, meaning)) return Refusal::invalid_request;
   if (meaning.begins) {
     if (const auto refusal = begin(packet, meaning); refusal != Refusal::none) return refusal;

@@ -18,7 +18,7 @@ PayloadSlot PayloadStore::keep(PayloadSlot slot, std::size_t length) {
     retain(slot);
     return slot;
   }
-  const PayloadSlot kept = take();
+  const PayloadSlot kept = allocate();
   lent_.write_to(bytes(kept, length));
   return kept;
 }

@@ -66,7 +66,7 @@ class PayloadStore {
   }
 
   /// Returns a slot for at most kLargest bytes, with one holder.
-  PayloadSlot take() {
+  PayloadSlot allocate() {
     if (free_.empty()) {
       slots_.push_back(std::make_unique<Slot>());
       free_.push_back(static_cast<PayloadSlot>(slots_.size()));

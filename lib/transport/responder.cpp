@@ -188,8 +188,8 @@ void DatagramResponder::receive(const Packet& packet, Instant now) {
   expected_ = packet.psn + 1;
   // A message that begins ends an incomplete one before it, of which the last packet was lost.
   if (meaning.begins) sink_.abandon();
-  const bool taken =
-      meaning.known && sink_.in_place(meaning) && sink_.take(packet, meaning, now) == Refusal::none;
+  const bool taken = meaning.known && sink_.in_place(meaning) &&
+                     sink_.execute(packet, meaning, now) == Refusal::none;
   if (!taken) sink_.abandon();
   ++(taken ? counters_.packets : counters_.dropped);
 }

@@ -145,7 +145,7 @@ inline void Responder::execute(const Packet& packet, Instant now) {
   const bool transfer =
       meaning.operation == wire::Operation::send || meaning.operation == wire::Operation::write;
   const Refusal refusal =
-      transfer ? sink_.take(packet, meaning, now) : fetch(packet, meaning.operation);
+      transfer ? sink_.execute(packet, meaning, now) : fetch(packet, meaning.operation);
   if (refusal != Refusal::none) return refuse(refusal);
   ++counters_.packets;
   nak_pending_ = false;

@@ -39,8 +39,8 @@ class XdrReader {
 
   [[nodiscard]] bool ok() const noexcept { return ok_; }
   [[nodiscard]] std::size_t position() const noexcept { return at_; }
-  std::uint32_t u32() noexcept { return take<std::uint32_t>(); }
-  std::uint64_t u64() noexcept { return take<std::uint64_t>(); }
+  std::uint32_t u32() noexcept { return read<std::uint32_t>(); }
+  std::uint64_t u64() noexcept { return read<std::uint64_t>(); }
   void skip(std::uint64_t bytes) noexcept {
     if (!ok_ || bytes > bytes_.size() - at_) {
       ok_ = false;
@@ -58,7 +58,7 @@ class XdrReader {
 
  private:
   template <class T>
-  T take() noexcept {
+  T read() noexcept {
     const std::optional<T> value = ok_ ? big<T>(bytes_, at_) : std::nullopt;
     ok_ = value.has_value();
     if (ok_) at_ += sizeof(T);

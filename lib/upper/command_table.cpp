@@ -329,7 +329,7 @@ void CommandTable::finalize(OpenPtr open) {
   }
   if (is_missed(command)) ++facts_.keep_alives_missed;
   command.begin_psn = analysis::psn_of(open->legs.front().passage->last_psn);
-  take_(command);
+  on_command_(command);
   open->legs.clear();
   if (shared_.spare.size() < kMostSpare) shared_.spare.push_back(std::move(open));
 }

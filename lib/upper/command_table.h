@@ -67,10 +67,10 @@ struct SharedCommands {
 /// parts of its latency when nothing can change them any more. No clock, no I/O.
 class CommandTable {
  public:
-  using Take = std::function<void(const StorageCommand&)>;
+  using OnCommand = std::function<void(const StorageCommand&)>;
 
-  CommandTable(UpperFacts& facts, SharedCommands& shared, Take take)
-      : facts_(facts), shared_(shared), take_(std::move(take)) {}
+  CommandTable(UpperFacts& facts, SharedCommands& shared, OnCommand on_command)
+      : facts_(facts), shared_(shared), on_command_(std::move(on_command)) {}
   CommandTable(const CommandTable&) = delete;
   CommandTable& operator=(const CommandTable&) = delete;
 
@@ -116,7 +116,7 @@ class CommandTable {
 
   UpperFacts& facts_;
   SharedCommands& shared_;
-  Take take_;
+  OnCommand on_command_;
   ById open_;
   std::unordered_multimap<std::uint32_t, OpenCommand*> by_key_;  // by R_Key of their regions
   std::deque<std::pair<std::uint64_t, std::uint64_t>> begun_;    // serial and identifier, in order

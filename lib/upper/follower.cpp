@@ -9,13 +9,13 @@ namespace lw::upper {
 
 Follower::Connection::Connection(Follower& owner, std::uint32_t number)
     : facts{.connection = number},
-      table(facts, owner.shared_, owner.take_),
+      table(facts, owner.shared_, owner.on_command_),
       streams{MessageStream(0, owner.waiting_bytes_,
                             [&owner, this](const UpperMessage& message) {
-                              owner.take_message(*this, message);
+                              owner.handle_message(*this, message);
                             }),
               MessageStream(1, owner.waiting_bytes_, [&owner, this](const UpperMessage& message) {
-                owner.take_message(*this, message);
+                owner.handle_message(*this, message);
               })} {
   if (owner.forced_) begin(*this, *owner.forced_, RecognisedBy::option);
 }
@@ -27,7 +27,7 @@ void Follower::begin(Connection& connection, UpperProtocol protocol, RecognisedB
   connection.gave_up = connection.parser == nullptr;
 }
 
-void Follower::take(const UpperPacket& packet) {
+void Follower::add(const UpperPacket& packet) {
   auto& connection = connections_[packet.connection];
   if (!connection) {
     if (connections_.size() > kMostConnections) {
@@ -49,7 +49,7 @@ void Follower::take(const UpperPacket& packet) {
     connection->streams[of].response(packet.packet, packet.bytes);
 }
 
-void Follower::take_message(Connection& connection, const UpperMessage& message) {
+void Follower::handle_message(Connection& connection, const UpperMessage& message) {
   const bool sends = message.operation == wire::Operation::send;
   if (sends) ++connection.facts.sends;
   if (!connection.parser && !connection.gave_up && sends) {
@@ -61,7 +61,7 @@ void Follower::take_message(Connection& connection, const UpperMessage& message)
     else
       connection.gave_up = ++connection.tries >= kMostTries;
   }
-  if (connection.parser) connection.parser->take(message);
+  if (connection.parser) connection.parser->handle(message);
 }
 
 void Follower::finish() {

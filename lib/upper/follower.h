@@ -31,14 +31,15 @@ struct UpperPacket {
 /// clock, no I/O; one thread.
 class Follower {
  public:
-  using Take = std::function<void(const StorageCommand&)>;
+  using OnCommand = std::function<void(const StorageCommand&)>;
 
-  /// `take` gets each command once, in no certain order. `forced`: the protocol of all connections.
-  explicit Follower(Take take, std::optional<UpperProtocol> forced = {})
-      : take_(std::move(take)), forced_(forced) {}
+  /// `on_command` gets each command once, in no certain order. `forced`: the protocol of all
+  /// connections.
+  explicit Follower(OnCommand on_command, std::optional<UpperProtocol> forced = {})
+      : on_command_(std::move(on_command)), forced_(forced) {}
 
   /// A packet of a connection, in the order of the capture.
-  void take(const UpperPacket& packet);
+  void add(const UpperPacket& packet);
   void finish();
 
   /// Facts of the connections that sent SENDs, in the order of their first packets.
@@ -60,10 +61,10 @@ class Follower {
     bool gave_up = false;
   };
 
-  void take_message(Connection& connection, const UpperMessage& message);
+  void handle_message(Connection& connection, const UpperMessage& message);
   static void begin(Connection& connection, UpperProtocol protocol, RecognisedBy by);
 
-  Take take_;
+  OnCommand on_command_;
   std::optional<UpperProtocol> forced_;
   SharedCommands shared_;
   std::size_t waiting_bytes_ = 0;

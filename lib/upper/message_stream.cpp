@@ -139,7 +139,7 @@ void MessageStream::close() {
   }
   const UpperMessage message = std::move(*open_);
   open_.reset();
-  take_(message);
+  on_message_(message);
 }
 
 void MessageStream::begin_read(const CapturedPacket& packet, Sequence psn) {
@@ -275,7 +275,7 @@ void MessageStream::read_response(const CapturedPacket& packet, Sequence psn, By
   read->done = true;
   UpperMessage message = read->message;
   message.data = read->data;
-  take_(message);
+  on_message_(message);
 }
 
 /// A response comes again: its requester did not have it, or a packet before it.

@@ -19,12 +19,12 @@ namespace lw::upper {
 /// Reads no clock, no I/O.
 class MessageStream {
  public:
-  using Take = std::function<void(const UpperMessage&)>;
+  using OnMessage = std::function<void(const UpperMessage&)>;
 
-  /// `waiting_bytes` counts the payload that waits, in all streams that share it. `take` gets each
-  /// message, whose data it may use during the call.
-  MessageStream(std::uint8_t direction, std::size_t& waiting_bytes, Take take)
-      : direction_(direction), order_(waiting_bytes), take_(std::move(take)) {}
+  /// `waiting_bytes` counts the payload that waits, in all streams that share it. `on_message` gets
+  /// each message, whose data it may use during the call.
+  MessageStream(std::uint8_t direction, std::size_t& waiting_bytes, OnMessage on_message)
+      : direction_(direction), order_(waiting_bytes), on_message_(std::move(on_message)) {}
 
   /// A request. `mtu`: of the requests' flow, 0 if unknown; `first_psn`: the lowest known PSN of
   /// the flow.
@@ -76,7 +76,7 @@ class MessageStream {
 
   std::uint8_t direction_;
   analysis::RequestOrder order_;
-  Take take_;
+  OnMessage on_message_;
   std::optional<Sequence> newest_;
   std::map<Sequence, Skipped> skipped_;
   Instant delivered_;  // the newest stamp of the packets in order

@@ -15,7 +15,7 @@ class Parser {
   Parser& operator=(const Parser&) = delete;
   virtual ~Parser() = default;
   /// The next message; its data live during the call.
-  virtual void take(const UpperMessage& message) = 0;
+  virtual void handle(const UpperMessage& message) = 0;
 };
 
 /// The parser of a protocol, for a connection with these facts and commands, which outlive it;

@@ -23,7 +23,7 @@ constexpr std::size_t kWritten = 64;
 /// A burst; returns how many frames were sent.
 std::size_t send_burst(SendBuffers& buffers, nic::Port& port, std::uint64_t number) {
   std::array<rte_mbuf*, TxBurst::kFrames> burst;
-  const auto frames = std::span(burst).first(buffers.take(burst));
+  const auto frames = std::span(burst).first(buffers.allocate(burst));
   for (rte_mbuf* frame : frames) {
     SendBuffers::set_lengths(frame, kHeaders, kFrame);
     std::array<std::uint64_t, kWritten / sizeof number> words;

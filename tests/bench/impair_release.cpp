@@ -119,7 +119,7 @@ class Prober {
   }
 
   /// False: there was nothing.
-  bool take() noexcept {
+  bool receive() noexcept {
     std::array<rte_mbuf*, 32> frames;
     const std::size_t count = out_->receive(frames);
     const Instant now = nic::now();
@@ -177,7 +177,7 @@ void probe(Prober& prober, Duration lasting) {
       prober.send(now);
       due = std::max(due + kBetweenFrames, now);
     }
-    if (prober.take()) last = now;
+    if (prober.receive()) last = now;
     if (now - start >= lasting && now - last > kPatience) return;
   }
 }

@@ -71,7 +71,7 @@ void receive(benchmark::State& state) {
       std::array<wire::Bytes, kBurst> burst;
       for (std::size_t k = 0; k < kBurst; ++k) burst[k] = arrivals.frame(i + k);
       const std::int64_t delay = 10'000 + static_cast<std::int64_t>(i / kBurst * 64);
-      measurement.take(burst, arrivals.sent() + Duration{delay});
+      measurement.count_frames(burst, arrivals.sent() + Duration{delay});
     }
   };
   // Streams take memory when they are new, and when their first latencies are counted, up to 13

@@ -79,7 +79,7 @@ sockaddr_in address_of(const char* host, std::string_view port) {
 class Ring {
  public:
   /// A record with another number than the one after the last is behind a gap, or late.
-  void take(std::span<const std::byte> record) {
+  void store(std::span<const std::byte> record) {
     const std::uint64_t number = number_of(record);
     if (taken_ == 0) began_ = Clock::now();
     std::memcpy(ring_.data() + number % kSlots * kRecord, record.data(), kRecord);
@@ -125,7 +125,8 @@ void collect_udp(int socket, Ring& ring, std::uint64_t records) {
     if (count < 0 && errno == EAGAIN) continue;
     if (count < 0) give_up("receive");
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
-      if (messages[i].msg_len == kRecord) ring.take(std::span(bytes).subspan(i * kRecord, kRecord));
+      if (messages[i].msg_len == kRecord)
+        ring.store(std::span(bytes).subspan(i * kRecord, kRecord));
     ring.pause();
   }
 }
@@ -139,7 +140,7 @@ void collect_tcp(int socket, Ring& ring) {
     if (count == 0) return;
     kept += static_cast<std::size_t>(count);
     std::size_t at = 0;
-    for (; at + kRecord <= kept; at += kRecord) ring.take(std::span(bytes).subspan(at, kRecord));
+    for (; at + kRecord <= kept; at += kRecord) ring.store(std::span(bytes).subspan(at, kRecord));
     std::memmove(bytes.data(), bytes.data() + at, kept - at);
     kept -= at;
     ring.pause();
@@ -162,7 +163,7 @@ void collect_ring(const char* file, Ring& ring, std::uint64_t records) {
     // Before the first lap a slot is all zeros; a record begins with an address.
     const bool there = record[0] != std::byte{} && number >= next;
     if (there) {
-      ring.take(record);
+      ring.store(record);
       next = number + 1;
       continue;
     }

@@ -18,7 +18,7 @@ class LyingResponder final : public gen::FrameChannel {
   LyingResponder(const std::uint8_t* data, std::size_t size, std::atomic<bool>& stop)
       : FrameChannel(test::test_host(1), false), data_(data), size_(size), stop_(stop) {}
 
-  Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) override {
+  Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& on_frame) override {
     if (size_ == 0 || asked_.empty()) {
       stop_ = true;
       return 0;
@@ -33,7 +33,7 @@ class LyingResponder final : public gen::FrameChannel {
       mad[at] = static_cast<std::byte>(next());
     }
     const auto frame = frame_of(mad);
-    take(*roce::parse(roce::open_envelope(frame)));
+    on_frame(*roce::parse(roce::open_envelope(frame)));
     return 1;
   }
   void send(const roce::FrameFields& /*fields*/, const transport::PayloadView& payload) override {

@@ -8,11 +8,11 @@
 #include "config/flow/message.h"
 #include "config/impair/profile.h"
 #include "config/telemetry/record_layout.h"
+#include "gen/experiment/comparison.h"
+#include "gen/experiment/results.h"
 #include "gen/perf/cm/cm_mad.h"
 #include "gen/perf/session/session_params.h"
 #include "gen/report/sent_counts.h"
-#include "gen/study/comparison.h"
-#include "gen/study/results.h"
 #include "tests/fuzz/whole_command.h"
 
 namespace {

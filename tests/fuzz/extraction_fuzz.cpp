@@ -32,7 +32,7 @@ struct Input {
   std::span<const std::uint8_t> rest;
 
   template <class T>
-  T take() {
+  T read() {
     T value{};
     const std::size_t length = std::min(sizeof(T), rest.size());
     std::memcpy(&value, rest.data(), length);
@@ -44,16 +44,16 @@ struct Input {
 analysis::CapturedPacket packet_of(Input& input, std::uint64_t number) {
   analysis::CapturedPacket packet;
   packet.number = number;
-  packet.info = wire::find_opcode(input.take<std::uint8_t>());
-  const auto bits = input.take<std::uint8_t>();
-  packet.psn = input.take<std::uint16_t>() & 0x1ffu;  // so that packets meet
+  packet.info = wire::find_opcode(input.read<std::uint8_t>());
+  const auto bits = input.read<std::uint8_t>();
+  packet.psn = input.read<std::uint16_t>() & 0x1ffu;  // so that packets meet
   if ((bits & 1) != 0) packet.psn |= 0xfffe00;
   packet.has_reth = (bits & 2) != 0;
   packet.has_immediate = (bits & 4) != 0;
   packet.complete = (bits & 8) == 0;
-  packet.va = (bits & 16) != 0 ? input.take<std::uint64_t>() : input.take<std::uint8_t>();
-  packet.dma_length = (bits & 32) != 0 ? input.take<std::uint32_t>() : input.take<std::uint8_t>();
-  packet.payload = (bits & 64) != 0 ? input.take<std::uint16_t>() : input.take<std::uint8_t>() & 15;
+  packet.va = (bits & 16) != 0 ? input.read<std::uint64_t>() : input.read<std::uint8_t>();
+  packet.dma_length = (bits & 32) != 0 ? input.read<std::uint32_t>() : input.read<std::uint8_t>();
+  packet.payload = (bits & 64) != 0 ? input.read<std::uint16_t>() : input.read<std::uint8_t>() & 15;
   packet.r_key = bits >> 7;
   return packet;
 }
@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Checked sink;
   analysis::Extractor extractor({.bad_icrcs = size % 2 == 0}, sink);
   for (std::uint64_t number = 1; !input.rest.empty(); ++number) {
-    const auto how = input.take<std::uint8_t>();
+    const auto how = input.read<std::uint8_t>();
     const analysis::CapturedPacket packet = packet_of(input, number);
     const std::size_t cut = (how & 1) != 0 ? packet.payload / 2 : packet.payload;
     extractor.take({.packet = packet,

@@ -21,14 +21,14 @@ class Input {
   Input(const std::uint8_t* data, std::size_t size) : rest_(data, size) {}
   [[nodiscard]] bool empty() const noexcept { return rest_.empty(); }
   template <class T>
-  T take() {
+  T read() {
     T value{};
     const std::size_t size = std::min(sizeof value, rest_.size());
     std::memcpy(&value, rest_.data(), size);
     rest_ = rest_.subspan(size);
     return value;
   }
-  wire::Bytes take_bytes(std::size_t most) {
+  wire::Bytes read_bytes(std::size_t most) {
     const auto bytes = std::as_bytes(rest_.first(std::min(most, rest_.size())));
     rest_ = rest_.subspan(bytes.size());
     return bytes;
@@ -59,7 +59,7 @@ class Client {
   enum class Step : std::uint8_t { ask, change_request, confirm, packet, wait, end, mad, kinds };
 
   void step() {
-    switch (static_cast<Step>(input_.take<std::uint8_t>() % static_cast<unsigned>(Step::kinds))) {
+    switch (static_cast<Step>(input_.read<std::uint8_t>() % static_cast<unsigned>(Step::kinds))) {
       case Step::ask:
         return ask();
       case Step::change_request:
@@ -69,12 +69,12 @@ class Client {
       case Step::packet:
         return packet();
       case Step::wait:
-        lab_.now += Duration{std::int64_t{1} << input_.take<std::uint8_t>() % 40};
+        lab_.now += Duration{std::int64_t{1} << input_.read<std::uint8_t>() % 40};
         return lab_.side.sweep(lab_.now);
       case Step::end:
         return lab_.give_mad(gen::disconnect_mad(1, ids(), lab_.reply.qp.qpn));
       default:
-        return lab_.give_mad(input_.take_bytes(wire::kMadSize));
+        return lab_.give_mad(input_.read_bytes(wire::kMadSize));
     }
   }
   [[nodiscard]] gen::CmIds ids() const {
@@ -82,20 +82,20 @@ class Client {
   }
   /// Parameters that are mostly possible.
   void ask() {
-    const auto flags = input_.take<std::uint8_t>();
-    const auto kind = input_.take<std::uint8_t>();
+    const auto flags = input_.read<std::uint8_t>();
+    const auto kind = input_.read<std::uint8_t>();
     gen::SessionParams params{
         .transport = static_cast<wire::Transport>(kind % 4),
         .operation = static_cast<wire::Operation>(kind / 4 % 9),
         .immediate = (flags & 1) != 0,
         .echo = (flags & 2) != 0,
         .read_back = (flags & 4) != 0,
-        .size = input_.take<std::uint16_t>(),
-        .slots = input_.take<std::uint8_t>(),
-        .depth = input_.take<std::uint8_t>(),
-        .va = input_.take<std::uint64_t>(),
+        .size = input_.read<std::uint16_t>(),
+        .slots = input_.read<std::uint8_t>(),
+        .depth = input_.read<std::uint8_t>(),
+        .va = input_.read<std::uint64_t>(),
         .rate_control = static_cast<transport::RateControl>(flags >> 4 & 3),
-        .rate_bps = input_.take<std::uint32_t>(),
+        .rate_bps = input_.read<std::uint32_t>(),
         .selective_repeat = (flags & 8) != 0,
     };
     gen::ConnectRequest request = lab_.request(++comm_id_, params);
@@ -107,29 +107,29 @@ class Client {
   void change_request() {
     gen::MadBytes mad = gen::to_mad(
         1, lab_.request(++comm_id_, {.operation = wire::Operation::send, .size = 64, .slots = 4}));
-    for (int i = input_.take<std::uint8_t>() % 8; i > 0; --i)
-      mad[input_.take<std::uint8_t>()] = static_cast<std::byte>(input_.take<std::uint8_t>());
+    for (int i = input_.read<std::uint8_t>() % 8; i > 0; --i)
+      mad[input_.read<std::uint8_t>()] = static_cast<std::byte>(input_.read<std::uint8_t>());
     lab_.give_mad(mad);
   }
   /// A packet near the expected PSN, to addresses near the region.
   void packet() {
     roce::FrameFields fields = test::ResponderLab::fields_from(
-        1, input_.take<std::uint8_t>(), lab_.reply.qp.qpn + input_.take<std::uint8_t>() / 128);
+        1, input_.read<std::uint8_t>(), lab_.reply.qp.qpn + input_.read<std::uint8_t>() / 128);
     if (wire::find_opcode(fields.bth.opcode) == nullptr) return;
-    const auto ahead = static_cast<std::int8_t>(input_.take<std::uint8_t>());
+    const auto ahead = static_cast<std::int8_t>(input_.read<std::uint8_t>());
     psn_ = psn_ + 1;
     fields.bth.psn =
         lab_.reply.qp.first_psn + ((psn_ + static_cast<std::uint32_t>(ahead)) & wire::Psn::kMask);
     fields.bth.ack_req = true;
     const std::uint64_t va = gen::MemoryLayout::va_of(lab_.reply.qp.qpn) +
-                             static_cast<std::uint64_t>(input_.take<std::int32_t>());
+                             static_cast<std::uint64_t>(input_.read<std::int32_t>());
     const std::uint32_t key = gen::MemoryLayout::r_key_of(lab_.reply.qp.qpn);
-    fields.reth = {.va = va, .r_key = key, .dma_length = input_.take<std::uint32_t>()};
+    fields.reth = {.va = va, .r_key = key, .dma_length = input_.read<std::uint32_t>()};
     fields.atomiceth = {.va = va, .r_key = key, .swap_or_add = 1, .compare = 0};
-    fields.aeth.syndrome = input_.take<std::uint8_t>();
-    fields.aeth.msn = input_.take<std::uint8_t>();
+    fields.aeth.syndrome = input_.read<std::uint8_t>();
+    fields.aeth.msn = input_.read<std::uint8_t>();
     fields.deth.q_key = transport::QpConfig{}.q_key;
-    lab_.channel.give(fields, wire::Bytes(payload_).first(input_.take<std::uint16_t>() % 4097));
+    lab_.channel.give(fields, wire::Bytes(payload_).first(input_.read<std::uint16_t>() % 4097));
   }
 
   Input input_;

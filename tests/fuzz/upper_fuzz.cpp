@@ -18,14 +18,14 @@ struct Input {
   std::span<const std::uint8_t> rest;
 
   template <class T>
-  T take() {
+  T read() {
     T value{};
     const std::size_t length = std::min(sizeof(T), rest.size());
     std::memcpy(&value, rest.data(), length);
     rest = rest.subspan(length);
     return value;
   }
-  std::span<const std::uint8_t> take(std::size_t length) {
+  std::span<const std::uint8_t> read_bytes(std::size_t length) {
     const auto bytes = rest.first(std::min(length, rest.size()));
     rest = rest.subspan(bytes.size());
     return bytes;
@@ -58,27 +58,27 @@ void run(Input input, std::optional<upper::UpperProtocol> forced) {
   for (std::uint64_t number = 1; !input.rest.empty(); ++number) {
     analysis::CapturedPacket packet;
     packet.number = number;
-    packet.info = wire::find_opcode(input.take<std::uint8_t>());
-    const auto bits = input.take<std::uint8_t>();
-    now += (bits & 1) != 0 ? input.take<std::uint16_t>() : 100;
+    packet.info = wire::find_opcode(input.read<std::uint8_t>());
+    const auto bits = input.read<std::uint8_t>();
+    now += (bits & 1) != 0 ? input.read<std::uint16_t>() : 100;
     packet.stamp = instant_from_ns(now);
-    packet.psn = input.take<std::uint8_t>();
+    packet.psn = input.read<std::uint8_t>();
     if ((bits & 2) != 0) packet.psn |= 0xffff00;
     packet.has_reth = (bits & 4) != 0;
     packet.has_aeth = packet.is_response();
-    packet.syndrome = (bits & 8) != 0 ? input.take<std::uint8_t>() : 0x1f;
-    packet.va = input.take<std::uint8_t>();
+    packet.syndrome = (bits & 8) != 0 ? input.read<std::uint8_t>() : 0x1f;
+    packet.va = input.read<std::uint8_t>();
     packet.r_key = bits >> 6;
-    packet.dma_length = input.take<std::uint16_t>();
-    const auto bytes = input.take(input.take<std::uint8_t>());
+    packet.dma_length = input.read<std::uint16_t>();
+    const auto bytes = input.read_bytes(input.read<std::uint8_t>());
     packet.payload = static_cast<std::uint32_t>(bytes.size() + ((bits & 16) != 0 ? 100 : 0));
     if (packet.info == nullptr) continue;
-    follower.take({.packet = packet,
-                   .bytes = std::as_bytes(bytes),
-                   .connection = 1u + (bits >> 7),
-                   .direction = static_cast<std::uint8_t>(bits >> 5 & 1),
-                   .mtu = 256,
-                   .first_psn = packet.psn});
+    follower.add({.packet = packet,
+                  .bytes = std::as_bytes(bytes),
+                  .connection = 1u + (bits >> 7),
+                  .direction = static_cast<std::uint8_t>(bits >> 5 & 1),
+                  .mtu = 256,
+                  .first_psn = packet.psn});
   }
   follower.finish();
   for (const upper::UpperFacts* const facts : follower.facts())

@@ -37,10 +37,16 @@ class Layers(unittest.TestCase):
                 ('lib/roce/x.cpp', '#include "gen/engine.h"'),
                 ('dissect/x.cpp', '#include <rte_ethdev.h>'),
                 ('gen/ranks/x.cpp', '#include <mpi.h>'),
-                ('lib/wire/x.h', 'void look();')]:
+                ('lib/wire/x.h', 'void look();'),
+                ('lib/wire/x.h', 'bool take(std::string_view sign);'),
+                ('lib/wire/x.cpp', 'void Reader::take() {}'),
+                ('lib/wire/x.cpp', 'const auto psn = take<std::uint32_t>();')]:
             with self.subTest(place=place, line=line):
                 self.assertEqual(len(self.found_in(place, spdx + line + '\n')), 1)
-        self.assertEqual(self.found_in('lib/emulator/x.cpp', spdx + '#include "wire/bth.h"\n'), [])
+        for line in ('#include "wire/bth.h"', 'tracker.take(number);', 'rows | std::views::take(3);',
+                     'take_front(rows);', '// take()'):
+            with self.subTest(line=line):
+                self.assertEqual(self.found_in('lib/emulator/x.cpp', f'{spdx}{line}\n'), [])
         self.assertEqual(len(self.found_in('lib/wire/x.h', '#pragma once\n')), 1)
 
     def test_a_figure_of_a_program_in_report_is_found(self):

@@ -29,11 +29,11 @@ class TestChannel final : public gen::FrameChannel {
   void give(const roce::FrameFields& fields, wire::Bytes payload) {
     waiting_.push_back(roce::compose(fields, payload));
   }
-  Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) override {
+  Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& on_frame) override {
     const auto frames = std::exchange(waiting_, {});
     for (const auto& bytes : frames) {
       const auto frame = roce::parse(roce::open_envelope(bytes));
-      if (frame && frame->info != nullptr && !frame->defect) take(*frame);
+      if (frame && frame->info != nullptr && !frame->defect) on_frame(*frame);
     }
     return frames.size();
   }

@@ -91,7 +91,7 @@ class CounterLines {
     title_ = words_of(line).size() == 1 ? line : std::string_view{};
     return false;
   }
-  [[nodiscard]] DeviceCounters take() { return std::move(all_); }
+  [[nodiscard]] DeviceCounters release_counters() { return std::move(all_); }
 
  private:
   /// What `ethtool -S` prints of a device: its name is the line before, if it is a single word.
@@ -223,7 +223,7 @@ Result<DeviceCounters> parse_port_counters(std::string_view text, const std::str
     first_other = number;
     other = line;
   }
-  DeviceCounters all = lines.take();
+  DeviceCounters all = lines.release_counters();
   if (all.empty()) return no_counter(other, first_other, name);
   return all;
 }

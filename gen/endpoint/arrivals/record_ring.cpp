@@ -140,7 +140,7 @@ void RecordRing::skip_lap(std::uint64_t ahead) noexcept {
   next_ += ahead;
 }
 
-std::size_t RecordRing::poll(const Take& take) {
+std::size_t RecordRing::poll(const OnRecord& on_record) {
   std::size_t taken = 0;
   for (std::uint64_t steps = 0; steps < slots_; ++steps) {
     const std::int64_t distance = distance_at(next_);
@@ -160,17 +160,17 @@ std::size_t RecordRing::poll(const Take& take) {
     ++next_;
     ++taken;
     ++counts_.records;
-    take(copy_);
+    on_record(copy_);
   }
   return taken;
 }
 
 /// The ring has one lap of records at most, and a peer may still write: after two laps the rest
 /// counts as lost.
-void RecordRing::finish(std::uint64_t written, const Take& take) {
+void RecordRing::finish(std::uint64_t written, const OnRecord& on_record) {
   const std::uint64_t absent = std::min(kLookAhead, slots_ - 1) + 1;  // after an empty poll
   for (std::uint64_t passed = 0; next_ < written && passed < 2 * slots_;) {
-    const std::uint64_t taken = poll(take);
+    const std::uint64_t taken = poll(on_record);
     const std::uint64_t lost =
         taken > 0 || next_ >= written ? 0 : std::min(absent, written - next_);
     counts_.lost += lost;

@@ -54,18 +54,18 @@ struct RingCounts {
 /// is unchanged after the copy. One thread; other processes write the memory.
 class RecordRing {
  public:
-  using Take = std::function<void(std::span<const std::byte>)>;
+  using OnRecord = std::function<void(std::span<const std::byte>)>;
 
   /// `ring` has the size of whole records and is filled with bytes that no expected counter has.
   /// `ring` and `reader` must outlive this object.
   RecordRing(const RecordReader& reader, std::span<std::byte> ring);
 
-  /// Passes new records to `take`, in order, and counts gaps: at most one lap of both, whatever the
-  /// counters say. Returns the number of records.
-  std::size_t poll(const Take& take);
+  /// Passes new records to `on_record`, in order, and counts gaps: at most one lap of both,
+  /// whatever the counters say. Returns the number of records.
+  std::size_t poll(const OnRecord& on_record);
   /// Counts the gaps at the end of a session, after `written` records were written, as the peer
   /// says: any number.
-  void finish(std::uint64_t written, const Take& take);
+  void finish(std::uint64_t written, const OnRecord& on_record);
 
   [[nodiscard]] const RingCounts& counts() const noexcept { return counts_; }
 

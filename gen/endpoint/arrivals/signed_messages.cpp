@@ -45,7 +45,7 @@ void SignedMessages::choose_clock(std::uint8_t senders) {
   measurement_.set_clock(senders);
 }
 
-bool SignedMessages::take(std::size_t index, wire::Bytes message) {
+bool SignedMessages::count_message(std::size_t index, wire::Bytes message) {
   bool right = true;
   for (std::size_t at = 0; at < message.size(); at += mtu_) {
     const wire::Bytes packet = message.subspan(at, std::min(mtu_, message.size() - at));
@@ -56,7 +56,7 @@ bool SignedMessages::take(std::size_t index, wire::Bytes message) {
     }
     const wire::SignatureFields fields = signature->fields();
     if (fields.flow == index) {
-      take(fields, packet.size());
+      count_packet(fields, packet.size());
       right = has_content(packet, at + mtu_ >= size_) && right;
     } else {
       right = false;
@@ -70,10 +70,10 @@ bool SignedMessages::has_content(wire::Bytes packet, bool last) const noexcept {
   return payload_crcs_.empty() || wire::crc32(0, content) == payload_crcs_[last ? 1 : 0];
 }
 
-void SignedMessages::take(const wire::SignatureFields& signature, std::size_t bytes) {
+void SignedMessages::count_packet(const wire::SignatureFields& signature, std::size_t bytes) {
   if (measurement_.totals().frames == 0) choose_clock(signature.clock);
-  measurement_.take_payload(ends_, signature, bytes, time_of(clock_),
-                            signature.clock == clock_number_);
+  measurement_.count_payload(ends_, signature, bytes, time_of(clock_),
+                             signature.clock == clock_number_);
 }
 
 /// A message is complete if its last packet with room for a signature has the last number.

@@ -20,10 +20,10 @@ class SignedMessages {
   /// Flow i of the signatures belongs to QP i. `own` is the device's GID.
   SignedMessages(const handover::Hello& hello, const wire::Ipv6Address& own);
 
-  /// Reads the packets of a message that has just arrived on QP `index`. Returns false if a packet
+  /// Counts the packets of a message that has just arrived on QP `index`. Returns false if a packet
   /// has another content than the client announced, or belongs to another QP's flow; such a packet
   /// is not counted.
-  bool take(std::size_t index, wire::Bytes message);
+  bool count_message(std::size_t index, wire::Bytes message);
   /// Returns true if a slot contains all of message `number` of its QP. Requires messages that all
   /// have the packets that `hello` describes.
   [[nodiscard]] bool holds(wire::Bytes slot, std::uint64_t number) const noexcept;
@@ -39,7 +39,7 @@ class SignedMessages {
   static const FigureTable& figures();
 
  private:
-  void take(const wire::SignatureFields& signature, std::size_t bytes);
+  void count_packet(const wire::SignatureFields& signature, std::size_t bytes);
   [[nodiscard]] bool has_content(wire::Bytes packet, bool last) const noexcept;
   void choose_clock(std::uint8_t senders);
   /// Returns why a flow has no latencies; empty if it has.

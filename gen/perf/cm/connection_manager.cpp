@@ -150,11 +150,11 @@ void ActiveSide::on_management(const roce::Frame& frame) {
   const auto heading = read_heading(frame.payload);
   if (!heading || sender_of(frame.envelope).ip != config_.peer.ip) return;
   for (Call& call : calls_) {
-    if (call.comm_id == heading->ids.remote) take(call, *heading, frame.payload);
+    if (call.comm_id == heading->ids.remote) handle_answer(call, *heading, frame.payload);
   }
 }
 
-void ActiveSide::take(Call& call, const CmHeading& heading, wire::Bytes mad) {
+void ActiveSide::handle_answer(Call& call, const CmHeading& heading, wire::Bytes mad) {
   if (heading.message == CmMessage::rej) {  // also of a connection that was confirmed too late
     refused_ = read_refusal(mad);
   } else if (call.done) {

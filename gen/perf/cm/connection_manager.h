@@ -46,7 +46,7 @@ class ActiveSide final : public Connector {
     std::optional<ServerStats> stats = {};  // of a disconnection
   };
   void on_management(const roce::Frame& frame);
-  void take(Call& call, const CmHeading& heading, wire::Bytes mad);
+  void handle_answer(Call& call, const CmHeading& heading, wire::Bytes mad);
   /// Runs until all calls are done, one is rejected, or neither an answer nor a packet of their
   /// connections has come for the timeout.
   Result<void> run();

@@ -67,7 +67,7 @@ void PingServer::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
                                const Completion& done, Instant now) {
   if (done.status != transport::Status::success) return;
   if (done.arrival) {
-    if (done.operation == Operation::send) take(done, now);
+    if (done.operation == Operation::send) handle_announcement(done, now);
     return;
   }
   if (done.operation == Operation::send) return;
@@ -79,8 +79,8 @@ void PingServer::on_completion(transport::QpSet& /*qps*/, std::uint32_t /*qp*/,
   answer(now);
 }
 
-/// Takes an announcement: the first of a ping is its source, the second its sink.
-void PingServer::take(const Completion& arrival, Instant now) {
+/// Handles an announcement: the first of a ping is its source, the second its sink.
+void PingServer::handle_announcement(const Completion& arrival, Instant now) {
   const auto buffer =
       read_ping_buffer(connection_.memory().bytes(layout_.inbox(0), arrival.length));
   post_receive();

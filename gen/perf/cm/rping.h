@@ -52,7 +52,7 @@ class PingServer final : public Service {
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
 
  private:
-  void take(const transport::Completion& arrival, Instant now);
+  void handle_announcement(const transport::Completion& arrival, Instant now);
   void answer(Instant now);
   void post_receive() { connection_.post(layout_.receive(0)); }
 

@@ -64,7 +64,8 @@ class Writer {
     note_skipped();
     result_.program = line_.program->name;
     for (const GivenOption& given : line_.given)
-      if (auto taken = take(given); !taken) return std::unexpected(taken.error());
+      if (auto translated = translate(given); !translated)
+        return std::unexpected(translated.error());
     add_operation();
     add_defaults();
     add_rate();
@@ -91,7 +92,8 @@ class Writer {
   /// Writes the options alone, without operation and defaults.
   Result<Translation> write_options() {
     for (const GivenOption& given : line_.given)
-      if (auto taken = take(given); !taken) return std::unexpected(taken.error());
+      if (auto translated = translate(given); !translated)
+        return std::unexpected(translated.error());
     add_rate();
     if (!error_.empty()) return fail(error_);
     return std::move(result_);
@@ -109,11 +111,11 @@ class Writer {
                        line_.skipped));
   }
 
-  Result<void> take(const GivenOption& given) {
+  Result<void> translate(const GivenOption& given) {
     const PerftestOption& option = *given.option;
     if (device_) {
       const auto own = std::ranges::find(kOfDevice, option.name, &DeviceOption::name);
-      if (own != kOfDevice.end()) return take_of_device(given, *own);
+      if (own != kOfDevice.end()) return translate_of_device(given, *own);
     }
     switch (option.treatment) {
       case Treatment::unsimulated:
@@ -128,19 +130,19 @@ class Writer {
         if (simulated_) return ignore(given, option.remark);
         [[fallthrough]];
       case Treatment::same:
-        return take_same(given);
+        return translate_same(given);
     }
     return {};
   }
 
   /// An option that means something else to a device than to a port.
-  Result<void> take_of_device(const GivenOption& given, const DeviceOption& own) {
+  Result<void> translate_of_device(const GivenOption& given, const DeviceOption& own) {
     if (own.ours.empty()) return fail(fmt::format("{}: {}", written(*given.option), own.remark));
     add(own.ours, own.value.empty() ? std::string_view(given.value) : own.value);
     return {};
   }
 
-  Result<void> take_same(const GivenOption& given) {
+  Result<void> translate_same(const GivenOption& given) {
     const std::string_view name = given.option->name;
     if (name == "atomic_type" || name == "rate_limit" || name == "rate_units") return {};
     if (name == "bidirectional" && line_.program->latency)
@@ -149,14 +151,14 @@ class Writer {
       return ignore(given, "a latency run leaves nothing out");
     if (name == "run_infinitely" && line_.program->latency)
       return fail("--run_infinitely: goes with a _bw");
-    if (name == "iters") return take_iterations(given);
-    if (name == "size") return take_size(given);
-    if (name == "write_with_imm" || name == "send_with_imm") return take_immediate(given);
-    if (name == "limit_bw" || name == "limit_msgrate") return take_limit(given);
-    if (name == "connection") return take_connection(lower(given.value));
+    if (name == "iters") return translate_iterations(given);
+    if (name == "size") return translate_size(given);
+    if (name == "write_with_imm" || name == "send_with_imm") return translate_immediate(given);
+    if (name == "limit_bw" || name == "limit_msgrate") return translate_limit(given);
+    if (name == "connection") return translate_connection(lower(given.value));
     if (name == "port" && device_) return {};  // goes with the server's name
     if (name == "port" && simulated_) return ignore(given, "a simulated run has no server");
-    if (name == "rx-depth") return take_receives(given);
+    if (name == "rx-depth") return translate_receives(given);
     if (name == "out_json_file" && line_.value("out_json") != nullptr) return {};
     if (name == "out_json_file") return add("--json", {}), Result<void>{};
     const std::string value = decimal(given.value);
@@ -170,7 +172,7 @@ class Writer {
     return {};
   }
 
-  Result<void> take_connection(const std::string& kind) {
+  Result<void> translate_connection(const std::string& kind) {
     if (kind == "rc") return {};
     if (kind != "uc" && kind != "ud")
       return fail(fmt::format("-c, --connection: expected RC, UC or UD, found \"{}\"", kind));
@@ -179,7 +181,7 @@ class Writer {
     return {};
   }
 
-  Result<void> take_iterations(const GivenOption& given) {
+  Result<void> translate_iterations(const GivenOption& given) {
     constexpr std::uint64_t kLeast = 5;  // perftest's
     std::uint64_t number = kLeast;       // what is no number is refused by our own option
     const std::string value = decimal(given.value);
@@ -192,7 +194,7 @@ class Writer {
   }
 
   /// A size, of which perftest reads a number and K or M, and nothing behind them.
-  Result<void> take_size(const GivenOption& given) {
+  Result<void> translate_size(const GivenOption& given) {
     const std::string& text = given.value;
     const std::string_view unit = text.ends_with('K') || text.ends_with('M')
                                       ? std::string_view(text).substr(text.size() - 1)
@@ -221,7 +223,7 @@ class Writer {
   }
 
   /// write_with_imm or send_with_imm, of the programs whose names begin so.
-  Result<void> take_immediate(const GivenOption& given) {
+  Result<void> translate_immediate(const GivenOption& given) {
     const std::string_view operation = given.option->name.substr(0, given.option->name.find('_'));
     const bool known_program = line_.program->name.starts_with("ib_");
     if (known_program && line_.program->operation != operation)
@@ -232,7 +234,7 @@ class Writer {
   }
 
   /// A limit of the rate or of the message rate, below which the run fails.
-  Result<void> take_limit(const GivenOption& given) {
+  Result<void> translate_limit(const GivenOption& given) {
     const auto limit = read_number(given);
     if (!limit) return std::unexpected(limit.error());
     if (line_.program->latency) return ignore(given, "a latency run has no rate");
@@ -244,7 +246,7 @@ class Writer {
     return {};
   }
 
-  Result<void> take_receives(const GivenOption& given) {
+  Result<void> translate_receives(const GivenOption& given) {
     if (!simulated_) return ignore(given, "through a port a receive is posted for each message");
     if (line_.program->operation != "send" || line_.program->latency)
       return ignore(given, "only SENDs of a bandwidth run take receives");

@@ -62,21 +62,21 @@ class LineReader {
   Result<PerftestLine> read_as(const PerftestProgram& program) {
     line_.program = &program;
     for (at_ = 1; at_ < words_.size(); ++at_)
-      if (auto taken = take(words_[at_]); !taken) return std::unexpected(taken.error());
+      if (auto read = read_word(words_[at_]); !read) return std::unexpected(read.error());
     return line_;
   }
 
  private:
-  Result<void> take(const std::string& word) {
-    if (word.starts_with("--")) return take_long(std::string_view(word).substr(2));
-    if (word.size() > 1 && word.starts_with('-')) return take_letters(word);
+  Result<void> read_word(const std::string& word) {
+    if (word.starts_with("--")) return read_long(std::string_view(word).substr(2));
+    if (word.size() > 1 && word.starts_with('-')) return read_letters(word);
     if (!line_.server.empty())
       return fail(fmt::format("expected one server, found \"{}\" and \"{}\"", line_.server, word));
     line_.server = word;
     return {};
   }
 
-  Result<void> take_long(std::string_view text) {
+  Result<void> read_long(std::string_view text) {
     const std::size_t equals = text.find('=');
     const std::string_view name = text.substr(0, equals);
     const std::vector<const PerftestOption*> found = by_name(name);
@@ -89,7 +89,7 @@ class LineReader {
     return {};
   }
 
-  Result<void> take_letters(std::string_view word) {
+  Result<void> read_letters(std::string_view word) {
     for (std::size_t i = 1; i < word.size(); ++i) {
       const PerftestOption* option = by_letter(word[i]);
       if (option == nullptr) return unknown(fmt::format("-{}", word[i]));

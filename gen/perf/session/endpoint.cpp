@@ -415,7 +415,7 @@ void PerfService::check(const Completion& arrival) {
 bool PerfService::is_whole(const Completion& arrival) {
   auto* pattern = connection_.pattern();
   if (pattern == nullptr) return is_stored_whole(arrival);
-  const PatternMemory::Found found = pattern->take();
+  const PatternMemory::Found found = pattern->pop_message();
   if (params_.lossy() && found.right && !is_new(found.number)) ++copies_;
   return found.right;
 }

@@ -30,9 +30,9 @@ class FrameChannel {
   FrameChannel& operator=(const FrameChannel&) = delete;
   virtual ~FrameChannel() = default;
 
-  /// Receives a burst and calls `take` with each valid frame to the own address. Returns the number
-  /// of all frames. Errors: those of the channel.
-  virtual Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) = 0;
+  /// Receives a burst and calls `on_frame` with each valid frame to the own address. Returns the
+  /// number of all frames. Errors: those of the channel.
+  virtual Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& on_frame) = 0;
   /// Adds a frame to the burst. The burst is sent when it is full, and by flush().
   virtual void send(const roce::FrameFields& fields, const transport::PayloadView& payload) = 0;
   /// Sends the burst. Errors: those of the channel.

@@ -30,13 +30,13 @@ FramePort::FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& o
       sender_(port, pool, 0, idle),
       copy_(copy) {}
 
-Result<std::size_t> FramePort::receive(const std::function<void(const roce::Frame&)>& take) {
+Result<std::size_t> FramePort::receive(const std::function<void(const roce::Frame&)>& on_frame) {
   const std::size_t count = port_.receive(buffers_);
   for (const rte_mbuf* buffer : std::span(buffers_).first(count)) {
     const wire::Bytes bytes(rte_pktmbuf_mtod(buffer, const std::byte*),
                             rte_pktmbuf_data_len(buffer));
     keep(bytes);
-    look_at(bytes, take);
+    look_at(bytes, on_frame);
   }
   if (count > 0) rte_pktmbuf_free_bulk(buffers_.data(), static_cast<unsigned>(count));
   if (!copied_) return std::unexpected(copied_.error());
@@ -59,7 +59,8 @@ std::vector<OwnLoss> FramePort::losses(Instant now) {
   return losses;
 }
 
-void FramePort::look_at(wire::Bytes bytes, const std::function<void(const roce::Frame&)>& take) {
+void FramePort::look_at(wire::Bytes bytes,
+                        const std::function<void(const roce::Frame&)>& on_frame) {
   const roce::Envelope envelope = roce::open_envelope(bytes);
   if (!in_vlan(envelope)) {
     ++counters_.passed_over;
@@ -84,7 +85,7 @@ void FramePort::look_at(wire::Bytes bytes, const std::function<void(const roce::
     return;
   }
   ++counters_.received;
-  take(*frame);
+  on_frame(*frame);
 }
 
 /// The payload goes from where it is, or from what computes it, into the buffer.

@@ -31,7 +31,7 @@ class FramePort final : public FrameChannel {
   FramePort(nic::Port& port, const nic::Pool& pool, const OwnAddress& own, bool rocev1,
             const roce::ClassOfTraffic& traffic, IdleMode idle, capture::Writer* copy);
 
-  Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) override;
+  Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& on_frame) override;
   void send(const roce::FrameFields& fields, const transport::PayloadView& payload) override;
   Result<void> flush() override;
 
@@ -51,7 +51,7 @@ class FramePort final : public FrameChannel {
 
  private:
   static constexpr std::size_t kBurst = 64;
-  void look_at(wire::Bytes bytes, const std::function<void(const roce::Frame&)>& take);
+  void look_at(wire::Bytes bytes, const std::function<void(const roce::Frame&)>& on_frame);
   [[nodiscard]] bool is_ours(const roce::Envelope& envelope) const noexcept;
   [[nodiscard]] bool in_vlan(const roce::Envelope& envelope) const noexcept;
   void keep(wire::Bytes frame);

@@ -86,7 +86,7 @@ PatternMemory::Found PatternMemory::end() noexcept {
   return found;
 }
 
-PatternMemory::Found PatternMemory::take() {
+PatternMemory::Found PatternMemory::pop_message() {
   if (complete_.empty()) return end();
   const Found found = complete_.front();
   complete_.pop();

@@ -45,8 +45,9 @@ class PatternMemory final : public transport::MemoryContent {
     bool right = false;  // whole, and its bytes right as far as Verify asks
     std::uint64_t number = 0;
   };
-  /// Takes the oldest message that is complete; if none is, ends the one that arrives.
-  Found take();
+  /// Removes the oldest complete message and returns what was found of it; if none is complete,
+  /// ends the message that arrives.
+  Found pop_message();
 
  private:
   [[nodiscard]] std::optional<std::uint64_t> number_in(std::uint64_t slot) const noexcept;

@@ -81,7 +81,7 @@ bool ClientConnection::take_arrival(const Completion& arrival) {
     pattern->fill();
     return arrival.length == params_.size && arrival.operation == params_.operation;
   }
-  const bool right = pattern != nullptr && pattern->take().right;
+  const bool right = pattern != nullptr && pattern->pop_message().right;
   return right && arrival.length == params_.size && arrival.operation == params_.operation;
 }
 
@@ -92,7 +92,7 @@ bool ClientConnection::counted_right() const noexcept {
 bool ClientConnection::right(const Completion& done) {
   if (fetches_word()) return done.original == done.id;
   if (params_.operation != Operation::read_request) return true;
-  if (auto* pattern = connection_.pattern()) return pattern->take().right;
+  if (auto* pattern = connection_.pattern()) return pattern->pop_message().right;
   if (!verifies(params_.verify, done.id)) return true;
   const std::uint64_t number = device_ ? done.id % params_.slots : done.id;
   return received_pattern_.holds(memory(layout_.inbox(done.id)), number);

@@ -63,7 +63,7 @@ void take_loss(NetemWords& words, NetemParameters& all) {
   const auto model = [&](std::string_view name, std::span<const Key> keys) {
     all.loss = fmt::format("{{ model = \"{}\"", name);
     for (const auto& [of_profile, of_tc] : keys) {
-      words.take(of_tc);
+      words.accept(of_tc);
       const auto value = words.share("loss", values.empty());
       if (!value) break;
       values.push_back(*value);
@@ -75,7 +75,7 @@ void take_loss(NetemWords& words, NetemParameters& all) {
       {{"p13", "p13"}, {"p31", "p31"}, {"p32", "p32"}, {"p23", "p23"}, {"p14", "p14"}}};
   constexpr std::array<Key, 4> kGilbert = {
       {{"p", "p"}, {"r", "r"}, {"bad_loss", "1-h"}, {"good_loss", "1-k"}}};
-  if (words.take("state")) {
+  if (words.accept("state")) {
     model("four-state", kStates);
     if (values.size() >= 4 && values[0] > 0 && values[2] > 0 && values[3] == 0)
       words.fail(
@@ -83,8 +83,8 @@ void take_loss(NetemWords& words, NetemParameters& all) {
           "the model has reached state 2; found 0%");
     return;
   }
-  if (words.take("gemodel")) return model("gilbert-elliott", kGilbert);
-  words.take("random");
+  if (words.accept("gemodel")) return model("gilbert-elliott", kGilbert);
+  words.accept("random");
   all.independent_loss = words.share("loss");
   all.loss_correlation = take_correlation(words, "loss", all);
 }
@@ -93,13 +93,13 @@ void take_rate(NetemWords& words, NetemParameters& all) {
   all.rate = words.rate("rate");
   if (all.rate && *all.rate < emulator::kSlowestRate)
     words.fail(fmt::format("rate: expected at least 1kbit, found {}bit", *all.rate));
-  words.take("packetoverhead");
+  words.accept("packetoverhead");
   all.overhead = words.count("rate", false, true).value_or(0);
   if (all.overhead < 0)
     words.fail("rate: a packet overhead below 0 has no equivalent; expected 0 or more bytes");
-  words.take("cellsize");
+  words.accept("cellsize");
   all.cell = words.count("rate", false).value_or(0);
-  words.take("celloverhead");
+  words.accept("celloverhead");
   all.cell_overhead = words.count("rate", false, true).value_or(0);
   if (all.cell_overhead < 0)
     words.fail("rate: a cell overhead below 0 has no equivalent; expected 0 or more bytes");
@@ -109,7 +109,7 @@ void take_rate(NetemWords& words, NetemParameters& all) {
 }
 
 void take_slot(NetemWords& words, NetemParameters& all) {
-  if (words.take("distribution")) {
+  if (words.accept("distribution")) {
     all.slot_distribution = take_distribution_name(words);
     all.slot_min_ns = words.slot_time(true).value_or(0);
     all.slot_max_ns = words.slot_time(true).value_or(0);
@@ -118,8 +118,8 @@ void take_slot(NetemWords& words, NetemParameters& all) {
     all.slot_min_ns = words.slot_time(true).value_or(0);
     all.slot_max_ns = std::max(all.slot_min_ns, words.slot_time(false).value_or(0));
   }
-  if (words.take("packets")) all.slot_packets = words.count("slot packets").value_or(0);
-  if (words.take("bytes")) all.slot_bytes = std::llround(words.size("slot bytes").value_or(0));
+  if (words.accept("packets")) all.slot_packets = words.count("slot packets").value_or(0);
+  if (words.accept("bytes")) all.slot_bytes = std::llround(words.size("slot bytes").value_or(0));
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ NetemWords::NetemWords(std::vector<std::string_view> words) : words_(std::move(w
   skip_place();
 }
 
-bool NetemWords::take(std::string_view word) {
+bool NetemWords::accept(std::string_view word) {
   if (ended() || words_[at_] != word) return false;
   ++at_;
   return true;
@@ -148,7 +148,7 @@ bool NetemWords::take(std::string_view word) {
 void NetemWords::skip_place() {
   if (at_ > 0 && !ended() && words_[at_].ends_with(':')) ++at_;
   for (const std::string_view word : {"dev", "root", "parent", "offloaded", "refcnt"})
-    if (take(word) && word != "root" && word != "offloaded" && !ended()) ++at_;
+    if (accept(word) && word != "root" && word != "offloaded" && !ended()) ++at_;
 }
 
 template <class Parse>

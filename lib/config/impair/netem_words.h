@@ -41,8 +41,8 @@ class NetemWords {
 
   [[nodiscard]] bool ended() const { return error_ || at_ == words_.size(); }
   std::string_view next() { return words_[at_++]; }
-  /// Skips the next word if it is this one.
-  bool take(std::string_view word);
+  /// Skips the next word if it is `word`; returns whether it was.
+  bool accept(std::string_view word);
   /// Reads a share in per cent. If the next word is not a share and `must` is false, returns
   /// nothing without an error. `of` is the parameter in the error; so below.
   std::optional<double> share(std::string_view of, bool must = true);

@@ -53,7 +53,7 @@ ScenarioStep event_step(const std::string& name, Value table) {
 Result<std::vector<ScenarioStep>> tried(Timeline& timeline, std::vector<ScenarioStep> steps) {
   if (const auto verdict = timeline.verdict(); !verdict) return std::unexpected(verdict.error());
   for (const ScenarioStep& step : steps)
-    if (!timeline.take(step)) break;
+    if (!timeline.apply(step)) break;
   if (const auto verdict = timeline.verdict(); !verdict) return std::unexpected(verdict.error());
   return steps;
 }

@@ -19,7 +19,7 @@ bool comes_before(const ScenarioStep& a, const ScenarioStep& b) { return a.at < 
 
 }  // namespace
 
-bool Timeline::take(const ScenarioStep& step) {
+bool Timeline::apply(const ScenarioStep& step) {
   if (stop_.stop_requested()) return refuse(step, "its check was given up");
   if (step.edits.empty()) return true;
   for (const Edit& edit : step.edits)
@@ -73,24 +73,25 @@ Result<void> lay_out(ImpairProfile& profile, Document& document, const std::stop
   std::ranges::stable_sort(timed, {}, [](const Act* act) { return *act->time; });
   Timeline timeline(document, profile, document, stop);
   std::vector<ScenarioStep>& steps = profile.scenario;
-  std::size_t taken = 0;
-  const auto take_until = [&](Duration time) {
-    for (; taken < steps.size() && steps[taken].at <= time; ++taken)
-      if (!timeline.take(steps[taken])) return false;
+  std::size_t applied = 0;
+  const auto apply_until = [&](Duration time) {
+    for (; applied < steps.size() && steps[applied].at <= time; ++applied)
+      if (!timeline.apply(steps[applied])) return false;
     return true;
   };
   for (const Act* act : timed) {
-    if (!take_until(*act->time)) return timeline.verdict();
+    if (!apply_until(*act->time)) return timeline.verdict();
     const auto more = timeline.steps(*act, *act->time);
     steps.insert(steps.end(), more.begin(), more.end());
-    std::stable_sort(steps.begin() + static_cast<std::ptrdiff_t>(taken), steps.end(), comes_before);
+    std::stable_sort(steps.begin() + static_cast<std::ptrdiff_t>(applied), steps.end(),
+                     comes_before);
     if (steps.size() > kMostSteps) {
       document.refuse(act->place, fmt::format("{}: expected at most {} steps in total, found more",
                                               act->name, kMostSteps));
       break;
     }
   }
-  if (document.verdict()) take_until(Duration::max());
+  if (document.verdict()) apply_until(Duration::max());
   profile.longest_later = std::max(profile.longest_later, timeline.longest());
   return timeline.verdict();
 }
@@ -100,7 +101,7 @@ Result<void> try_commands(ImpairProfile& profile, Document& document, const std:
     if (act.time) continue;
     Timeline timeline(document, profile, document, stop);
     for (const ScenarioStep& step : timeline.steps(act, {}))
-      if (!timeline.take(step)) break;
+      if (!timeline.apply(step)) break;
     profile.longest_later = std::max(profile.longest_later, timeline.longest());
     if (auto verdict = timeline.verdict(); !verdict) return verdict;
   }

@@ -26,7 +26,7 @@ class Timeline {
   }
 
   /// Applies a step. False: the step is invalid, and later steps can't be checked.
-  bool take(const ScenarioStep& step);
+  bool apply(const ScenarioStep& step);
   /// Returns an act's steps from `start` on.
   [[nodiscard]] std::vector<ScenarioStep> steps(const Act& act, Duration start);
   /// Longest delay of the profile after any step so far.

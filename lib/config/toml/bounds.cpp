@@ -24,7 +24,7 @@ class BoundsScanner {
   /// Returns what exceeds a limit, found at at(); nothing if the text is within the limits.
   std::optional<std::string> excess() {
     for (; at_ < text_.size(); ++at_) {
-      take(text_[at_]);
+      scan(text_[at_]);
       if (depth_ > kDeepestProfile)
         return fmt::format(
             "expected at most {} tables, arrays and parts of keys within each other, found more",
@@ -38,7 +38,7 @@ class BoundsScanner {
   [[nodiscard]] std::size_t at() const noexcept { return at_; }
 
  private:
-  void take(char c) {
+  void scan(char c) {
     if (c == '\n') return end_line();
     if (c == ' ' || c == '\t' || c == '\r') return;
     if (c == '[' || c == '{') open();

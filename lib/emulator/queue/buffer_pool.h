@@ -51,8 +51,9 @@ class BufferPool {
     return more == 0 ||
            !(static_cast<double>(of_pool) > share.alpha * static_cast<double>(free() - more));
   }
-  /// Takes the room of `bytes` of such a class, for which there is room.
-  constexpr void take(const BufferShare& share, std::uint64_t held, std::uint64_t bytes) noexcept {
+  /// Reserves `bytes` for a class that holds `held` bytes. Requires has_room().
+  constexpr void reserve(const BufferShare& share, std::uint64_t held,
+                         std::uint64_t bytes) noexcept {
     used_ += share.of_pool(held + bytes) - share.of_pool(held);
   }
   /// Frees `bytes` of a class that held `held` bytes.

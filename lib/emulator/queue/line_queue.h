@@ -379,7 +379,7 @@ class LineQueue {
   /// idle.
   void count(std::uint32_t cls, std::uint64_t bytes, std::size_t frames, Instant now) noexcept {
     Backlog& backlog = state_.backlogs[cls];
-    pool().take(shares_[cls], backlog.bytes, bytes);
+    pool().reserve(shares_[cls], backlog.bytes, bytes);
     backlog.bytes += bytes;
     state_.bytes += bytes;
     state_.frames += frames;

@@ -35,11 +35,11 @@ class WheelLine {
   }
   void pop() noexcept { wheel_.pop(); }
   /// Takes frames from the front that are due by `last`, at most `most`. Returns their number.
-  template <class Take>
-  std::size_t take_due(Instant last, std::size_t most, Take take) noexcept {
+  template <class Release>
+  std::size_t take_due(Instant last, std::size_t most, Release release) noexcept {
     if (wheel_.turn()) look_ahead();
     const std::span<Entry> due = wheel_.due_by(last, most);
-    take(due, nullptr);
+    release(due, nullptr);
     wheel_.pop(due.size());
     return due.size();
   }
@@ -179,17 +179,18 @@ class ReleaseQueue {
     find_next();
   }
 
-  /// Removes frames that are due by `now`, at most `most`, in order. Passes them to `take(entries,
-  /// next)`, several at a time; `next` is the entry after them in their FIFO, or nullptr.
-  template <class Take>
-  void take_due(Instant now, std::size_t most, Take take) noexcept {
+  /// Removes frames that are due by `now`, at most `most`, in order. Passes them to
+  /// `release(entries, next)`, several at a time; `next` is the entry after them in their FIFO, or
+  /// nullptr.
+  template <class Release>
+  void take_due(Instant now, std::size_t most, Release release) noexcept {
     while (next_ <= now && most > 0) {
       // The next FIFO needn't be searched as long as no other has an earlier frame.
       const Instant rival = first_besides(next_line_);
       const std::size_t taken =
           next_line_ == kWheel
-              ? wheel_.take_due(std::min(now, rival), most, take)
-              : take_from(lines_[next_line_], std::min(now, rival - Duration{1}), most, take);
+              ? wheel_.take_due(std::min(now, rival), most, release)
+              : take_from(lines_[next_line_], std::min(now, rival - Duration{1}), most, release);
       most -= taken;
       size_ -= taken;
       find_next();
@@ -238,9 +239,9 @@ class ReleaseQueue {
 
   /// Takes entries from the front of a FIFO that are due by `last`, at most `most`, and in any case
   /// the first.
-  template <class Take>
+  template <class Release>
   static std::size_t take_from(Ring<Entry>& line, Instant last, std::size_t most,
-                               Take take) noexcept {
+                               Release release) noexcept {
     const std::span<Entry> front = line.contiguous();
     const std::size_t end = std::min({front.size(), most, kAhead});
     std::size_t count = 1;
@@ -248,7 +249,7 @@ class ReleaseQueue {
     if (front[end - 1].due <= last) count = end;
     while (count < end && front[count].due <= last) ++count;
     fetch(line, front, count);
-    take(front.first(count), count < line.size() ? &line[count] : nullptr);
+    release(front.first(count), count < line.size() ? &line[count] : nullptr);
     line.pop(count);
     return count;
   }

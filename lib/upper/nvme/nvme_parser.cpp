@@ -13,7 +13,7 @@ bool is_admin_only(std::uint8_t opcode) noexcept {
 
 }  // namespace
 
-void NvmeParser::take(const UpperMessage& message) {
+void NvmeParser::handle(const UpperMessage& message) {
   if (message.operation != wire::Operation::send) {
     if (!host_ || message.direction != *host_) table_.data(message);
     return;
@@ -22,7 +22,7 @@ void NvmeParser::take(const UpperMessage& message) {
   if (const auto capsule = of_host ? read_capsule(message.data, message.bytes) : std::nullopt) {
     host_ = message.direction;
     facts_.client = *host_;
-    return take_capsule(message, *capsule);
+    return handle_capsule(message, *capsule);
   }
   const bool of_target = !host_ || message.direction != *host_;
   const auto completion = of_target ? read_completion(message.data, message.bytes) : std::nullopt;
@@ -32,7 +32,7 @@ void NvmeParser::take(const UpperMessage& message) {
   }
   host_ = static_cast<std::uint8_t>(1 - message.direction);
   facts_.client = *host_;
-  take_completion(message, *completion);
+  handle_completion(message, *completion);
 }
 
 QueueKind NvmeParser::queue_for(const Capsule& capsule) const noexcept {
@@ -40,7 +40,7 @@ QueueKind NvmeParser::queue_for(const Capsule& capsule) const noexcept {
   return is_admin_only(capsule.opcode) ? QueueKind::admin : QueueKind::io;
 }
 
-void NvmeParser::take_capsule(const UpperMessage& message, const Capsule& capsule) {
+void NvmeParser::handle_capsule(const UpperMessage& message, const Capsule& capsule) {
   if (capsule.is_connect()) note_connect(capsule);
   if (queue_ == QueueKind::unknown && is_admin_only(capsule.opcode)) note_queue(QueueKind::admin);
   const QueueKind queue = queue_for(capsule);
@@ -60,7 +60,7 @@ void NvmeParser::take_capsule(const UpperMessage& message, const Capsule& capsul
   if (is_admin && capsule.opcode == kAbort) ++facts_.aborts;
 }
 
-void NvmeParser::take_completion(const UpperMessage& message, const CompletionEntry& completion) {
+void NvmeParser::handle_completion(const UpperMessage& message, const CompletionEntry& completion) {
   if (queue_ == QueueKind::unknown && completion.queue_id != 0) {
     note_queue(QueueKind::io);
     queue_id_ = completion.queue_id;

@@ -12,11 +12,11 @@ namespace lw::upper::nvme {
 class NvmeParser final : public Parser {
  public:
   NvmeParser(UpperFacts& facts, CommandTable& table) : facts_(facts), table_(table) {}
-  void take(const UpperMessage& message) override;
+  void handle(const UpperMessage& message) override;
 
  private:
-  void take_capsule(const UpperMessage& message, const Capsule& capsule);
-  void take_completion(const UpperMessage& message, const CompletionEntry& completion);
+  void handle_capsule(const UpperMessage& message, const Capsule& capsule);
+  void handle_completion(const UpperMessage& message, const CompletionEntry& completion);
   void note_connect(const Capsule& capsule);
   void note_queue(QueueKind queue);
   void note_keep_alive(StorageCommand& command, const UpperMessage& message);

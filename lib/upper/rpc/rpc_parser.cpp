@@ -38,36 +38,36 @@ std::uint64_t RpcParser::key_of(std::uint8_t caller, std::uint32_t xid) const no
   return client_ && caller != *client_ ? kCallback | xid : xid;
 }
 
-void RpcParser::take(const UpperMessage& message) {
-  if (message.operation == wire::Operation::send) return take_send(message);
-  take_data(message);
+void RpcParser::handle(const UpperMessage& message) {
+  if (message.operation == wire::Operation::send) return handle_send(message);
+  handle_data(message);
 }
 
-void RpcParser::take_send(const UpperMessage& message) {
+void RpcParser::handle_send(const UpperMessage& message) {
   const auto header = read_transport(message.data);
   if (!header) {
     ++facts_.unreadable;
     return;
   }
   if (header->kind == Kind::done) return;
-  if (header->kind == Kind::error) return take_reply(message, *header);
+  if (header->kind == Kind::error) return handle_reply(message, *header);
   const Bytes rpc = message.data.subspan(header->length);
   const auto parsed = header->whole && header->kind != Kind::nomsg ? read_rpc(rpc) : std::nullopt;
   if (parsed) {
-    if (!parsed->is_call) return take_reply(message, *header);
+    if (!parsed->is_call) return handle_reply(message, *header);
     const Bytes arguments = parsed->body ? rpc.subspan(*parsed->body) : Bytes{};
-    return take_call(message, *header, *parsed, arguments);
+    return handle_call(message, *header, *parsed, arguments);
   }
   // No header of RPC in sight: a long call has its own read chunk; otherwise, a reply has an open
   // call.
   const auto answers = static_cast<std::uint8_t>(1 - message.direction);
   const bool is_reply = header->call_bytes == 0 && table_.find(key_of(answers, header->xid));
-  if (is_reply) return take_reply(message, *header);
-  take_call(message, *header, {}, {});
+  if (is_reply) return handle_reply(message, *header);
+  handle_call(message, *header, {}, {});
 }
 
-void RpcParser::take_call(const UpperMessage& message, const TransportHeader& header,
-                          const RpcHeader& call, Bytes arguments) {
+void RpcParser::handle_call(const UpperMessage& message, const TransportHeader& header,
+                            const RpcHeader& call, Bytes arguments) {
   if (!client_) client_ = facts_.client = message.direction;
   const RpcOperation operation = operation_of(call, arguments);
   const bool is_callback = message.direction != *client_;
@@ -88,7 +88,7 @@ void RpcParser::take_call(const UpperMessage& message, const TransportHeader& he
   facts_.limit = limit;
 }
 
-void RpcParser::take_reply(const UpperMessage& message, const TransportHeader& header) {
+void RpcParser::handle_reply(const UpperMessage& message, const TransportHeader& header) {
   const auto caller = static_cast<std::uint8_t>(1 - message.direction);
   if (!client_) client_ = facts_.client = caller;
   Reply reply{.id = key_of(caller, header.xid), .passage = message.request};
@@ -111,7 +111,7 @@ void RpcParser::take_reply(const UpperMessage& message, const TransportHeader& h
 }
 
 /// The data of chunks. A long call or reply begins with its own header.
-void RpcParser::take_data(const UpperMessage& message) {
+void RpcParser::handle_data(const UpperMessage& message) {
   OpenCommand* const open = table_.data(message);
   if (open == nullptr || message.data.empty()) return;
   const bool holds_message = std::ranges::any_of(open->regions, [&](const DataRegion& region) {
@@ -121,13 +121,13 @@ void RpcParser::take_data(const UpperMessage& message) {
   const auto parsed = read_rpc(message.data);
   if (!parsed || parsed->xid != static_cast<std::uint32_t>(open->command.id)) return;
   if (message.operation == wire::Operation::read_request && parsed->is_call)
-    return take_long_call(*open, message.data);
+    return handle_long_call(*open, message.data);
   if (message.operation != wire::Operation::write || parsed->is_call || !parsed->body) return;
   const auto status = big<std::uint32_t>(message.data, *parsed->body);
   if (status && long_status_.size() < kMostUnsettled) long_status_[open->command.id] = *status;
 }
 
-void RpcParser::take_long_call(OpenCommand& open, Bytes data) {
+void RpcParser::handle_long_call(OpenCommand& open, Bytes data) {
   const auto parsed = read_rpc(data);
   const RpcOperation operation =
       operation_of(*parsed, parsed->body ? data.subspan(*parsed->body) : Bytes{});

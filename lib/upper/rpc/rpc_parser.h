@@ -14,15 +14,15 @@ namespace lw::upper::rpc {
 class RpcParser final : public Parser {
  public:
   RpcParser(UpperFacts& facts, CommandTable& table) : facts_(facts), table_(table) {}
-  void take(const UpperMessage& message) override;
+  void handle(const UpperMessage& message) override;
 
  private:
-  void take_send(const UpperMessage& message);
-  void take_data(const UpperMessage& message);
-  void take_call(const UpperMessage& message, const TransportHeader& header, const RpcHeader& call,
-                 Bytes arguments);
-  void take_reply(const UpperMessage& message, const TransportHeader& header);
-  void take_long_call(OpenCommand& open, Bytes data);
+  void handle_send(const UpperMessage& message);
+  void handle_data(const UpperMessage& message);
+  void handle_call(const UpperMessage& message, const TransportHeader& header,
+                   const RpcHeader& call, Bytes arguments);
+  void handle_reply(const UpperMessage& message, const TransportHeader& header);
+  void handle_long_call(OpenCommand& open, Bytes data);
   [[nodiscard]] std::uint64_t key_of(std::uint8_t caller, std::uint32_t xid) const noexcept;
 
   UpperFacts& facts_;

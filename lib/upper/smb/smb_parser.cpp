@@ -20,7 +20,7 @@ bool is_error(std::uint32_t status) noexcept {
 
 }  // namespace
 
-void SmbParser::take(const UpperMessage& message) {
+void SmbParser::handle(const UpperMessage& message) {
   if (message.operation != wire::Operation::send) {
     table_.data(message);
     return;
@@ -43,7 +43,7 @@ void SmbParser::take(const UpperMessage& message) {
     ++facts_.unreadable;
     return;
   }
-  take_data(message, *transfer);
+  handle_data(message, *transfer);
 }
 
 /// A SEND uses a credit of its sender and grants some to the other side.
@@ -58,7 +58,7 @@ void SmbParser::note_credits(std::uint8_t sender, const DataTransfer& transfer) 
         std::max<std::int64_t>(other.credits, facts_.limit.value_or(0)), 0, 0xffff));
 }
 
-void SmbParser::take_data(const UpperMessage& message, const DataTransfer& transfer) {
+void SmbParser::handle_data(const UpperMessage& message, const DataTransfer& transfer) {
   Side& side = sides_[message.direction];
   const bool waited = side.credits_known && side.was_empty;
   if (waited) ++facts_.credit_waits;
@@ -88,11 +88,11 @@ void SmbParser::take_data(const UpperMessage& message, const DataTransfer& trans
   side.cut |= transfer.data.size() < transfer.length;
   side.expected = transfer.remaining;
   if (side.expected > 0) return;
-  if (!side.damaged) take_smb2(message.direction, side);
+  if (!side.damaged) handle_smb2(message.direction, side);
   side.legs.clear();
 }
 
-void SmbParser::take_smb2(std::uint8_t direction, const Side& side) {
+void SmbParser::handle_smb2(std::uint8_t direction, const Side& side) {
   switch (magic_of(side.data)) {
     case Magic::encrypted:
       ++facts_.encrypted;
@@ -106,11 +106,11 @@ void SmbParser::take_smb2(std::uint8_t direction, const Side& side) {
       ++facts_.unreadable;
       return;
     case Magic::smb2:
-      return take_chain(direction, side.legs, side.data);
+      return handle_chain(direction, side.legs, side.data);
   }
 }
 
-void SmbParser::take_chain(std::uint8_t direction, const std::vector<Leg>& legs, Bytes bytes) {
+void SmbParser::handle_chain(std::uint8_t direction, const std::vector<Leg>& legs, Bytes bytes) {
   for (std::uint32_t i = 0; i < kMostChained; ++i) {
     const auto header = read_header(bytes);
     if (!header) {
@@ -118,16 +118,16 @@ void SmbParser::take_chain(std::uint8_t direction, const std::vector<Leg>& legs,
       return;
     }
     if (header->is_response)
-      take_response(legs, *header);
+      handle_response(legs, *header);
     else
-      take_request(direction, legs, *header, bytes);
+      handle_request(direction, legs, *header, bytes);
     if (header->next < kHeaderBytes || header->next >= bytes.size()) return;
     bytes = bytes.subspan(header->next);
   }
 }
 
-void SmbParser::take_request(std::uint8_t direction, const std::vector<Leg>& legs,
-                             const Header& header, Bytes bytes) {
+void SmbParser::handle_request(std::uint8_t direction, const std::vector<Leg>& legs,
+                               const Header& header, Bytes bytes) {
   if (header.command == kCancel) {
     ++facts_.aborts;  // it has no response
     return;
@@ -144,7 +144,7 @@ void SmbParser::take_request(std::uint8_t direction, const std::vector<Leg>& leg
                access.regions, request);
 }
 
-void SmbParser::take_response(const std::vector<Leg>& legs, const Header& header) {
+void SmbParser::handle_response(const std::vector<Leg>& legs, const Header& header) {
   constexpr std::uint64_t kUnasked = ~std::uint64_t{0};  // an oplock break of the server
   if (header.message_id == kUnasked) return;
   // An interim response: the command goes on.

@@ -15,7 +15,7 @@ namespace lw::upper::smb {
 class SmbParser final : public Parser {
  public:
   SmbParser(UpperFacts& facts, CommandTable& table) : facts_(facts), table_(table) {}
-  void take(const UpperMessage& message) override;
+  void handle(const UpperMessage& message) override;
 
  private:
   /// What one side sends.
@@ -30,13 +30,13 @@ class SmbParser final : public Parser {
     std::uint32_t expected = 0;   // remaining bytes after the last fragment
   };
 
-  void take_data(const UpperMessage& message, const DataTransfer& transfer);
+  void handle_data(const UpperMessage& message, const DataTransfer& transfer);
   void note_credits(std::uint8_t sender, const DataTransfer& transfer);
-  void take_smb2(std::uint8_t direction, const Side& side);
-  void take_chain(std::uint8_t direction, const std::vector<Leg>& legs, Bytes bytes);
-  void take_request(std::uint8_t direction, const std::vector<Leg>& legs, const Header& header,
-                    Bytes bytes);
-  void take_response(const std::vector<Leg>& legs, const Header& header);
+  void handle_smb2(std::uint8_t direction, const Side& side);
+  void handle_chain(std::uint8_t direction, const std::vector<Leg>& legs, Bytes bytes);
+  void handle_request(std::uint8_t direction, const std::vector<Leg>& legs, const Header& header,
+                      Bytes bytes);
+  void handle_response(const std::vector<Leg>& legs, const Header& header);
 
   UpperFacts& facts_;
   CommandTable& table_;

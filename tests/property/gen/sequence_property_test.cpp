@@ -111,7 +111,7 @@ RC_GTEST_PROP(Measurement, CountsWhatTheDefinitionCounts, ()) {
     values.sequence = number;
     values.send_time_ns = 1;
     frame.write(values, bytes);
-    measurement.take(bytes, instant_from_ns(1001));
+    measurement.count_frame(bytes, instant_from_ns(1001));
   }
   const ReceiveFlow& flow = measurement.flows().front();
   const Counts expected = by_definition(stream, 0);

@@ -263,8 +263,8 @@ Outcome replay(const Impairment& impairment) {
                                      .wire_length = length,
                                      .stamp = burst.at,
                                      .interface = static_cast<std::uint32_t>(burst.direction)};
-        const auto taken = runner.take({record, roce::LinkType::ethernet, burst.direction});
-        EXPECT_TRUE(taken) << taken.error().message;
+        const auto replayed = runner.replay({record, roce::LinkType::ethernet, burst.direction});
+        EXPECT_TRUE(replayed) << replayed.error().message;
       }
     EXPECT_TRUE(runner.finish());
     directions = runner.forwarder().report(false);

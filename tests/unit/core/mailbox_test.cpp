@@ -32,7 +32,7 @@ TEST(Mailbox, LendFailsAndTakesTheObjectBackWhenNobodyUsesIt) {
   Mailbox<int> mailbox;
   int thing = 1;
   EXPECT_FALSE(mailbox.lend(thing, milliseconds(1)));
-  mailbox.take([](int& lent) { lent = 2; });
+  mailbox.use_lent([](int& lent) { lent = 2; });
   EXPECT_EQ(thing, 1);
 }
 
@@ -43,7 +43,7 @@ TEST(Mailbox, CloseEndsTheWaitAndAllLaterOnes) {
   const std::jthread data_path([&mailbox] { mailbox.close(); });
   EXPECT_FALSE(mailbox.lend(thing, std::chrono::hours(2400)));
   EXPECT_FALSE(mailbox.lend(thing, std::chrono::hours(2400)));
-  mailbox.take([](int& lent) { lent = 2; });
+  mailbox.use_lent([](int& lent) { lent = 2; });
   EXPECT_EQ(thing, 1);
 }
 
@@ -53,7 +53,7 @@ TEST(Mailbox, EachLentObjectIsUsedOnce) {
   std::uint64_t taken = 0;
   std::jthread data_path([&](const std::stop_token& stop) {
     while (!stop.stop_requested())
-      mailbox.take([&](std::uint64_t& lent) {
+      mailbox.use_lent([&](std::uint64_t& lent) {
         EXPECT_EQ(lent, taken);
         lent = ++taken;
       });
@@ -71,7 +71,7 @@ TEST(Mailbox, IsTakenWhenItIsDueAndNotBefore) {
   Mailbox<int> mailbox;
   int thing = 0, used = 0;
   const auto keep = [&](int now, Instant zero) {
-    mailbox.take_due(instant_from_ns(now), zero, [&](int&) { ++used; });
+    mailbox.use_due(instant_from_ns(now), zero, [&](int&) { ++used; });
   };
   keep(1'000'000, instant_from_ns(0));
   mailbox.lend_until_due(thing, Duration{50}, true);
@@ -101,7 +101,7 @@ TEST(Mailbox, SurvivesBeingChangedUnderALoop) {
   std::atomic<int> early{0};
   std::jthread loop([&] {
     for (std::int64_t now = 0; !stop.load(); ++now)
-      mailbox.take_due(instant_from_ns(now), kUnknown, [&](Thing& thing) {
+      mailbox.use_due(instant_from_ns(now), kUnknown, [&](Thing& thing) {
         if (now < thing.due) ++early;
         ++thing.used;
       });

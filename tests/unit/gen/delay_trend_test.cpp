@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Growth of latency within a trial: found where a buffer fills, and in at most one of a hundred
 // trials of a machine that only delays frames at random.
-#include "gen/study/delay_trend.h"
+#include "gen/search/delay_trend.h"
 
 #include <algorithm>
 #include <cmath>

@@ -20,7 +20,7 @@ struct Sum {
 Sum measure(const std::filesystem::path& file) {
   Measurement measurement({.icrc_every = 1});
   for (const auto& frame : test::frames_of(file)) {
-    measurement.take(roce::open_envelope(frame.bytes, frame.wire_length), Instant{}, false);
+    measurement.count_frame(roce::open_envelope(frame.bytes, frame.wire_length), Instant{}, false);
   }
   measurement.finalize();
   Sum sum;

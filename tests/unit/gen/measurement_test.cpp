@@ -30,7 +30,7 @@ constexpr const char* kTwoFlows = R"(
 /// Feeds frames, each `delay` after it was sent.
 void feed(Measurement& measurement, const std::vector<test::StampedFrame>& frames,
           Duration delay = milliseconds(1)) {
-  for (const auto& frame : frames) measurement.take(frame.bytes, frame.sent + delay);
+  for (const auto& frame : frames) measurement.count_frame(frame.bytes, frame.sent + delay);
   measurement.finalize();
 }
 
@@ -94,10 +94,10 @@ TEST(Measurement, BurstsCountLikeSingleFrames) {
   }
   Measurement single({}), bursts({});
   const Instant now = frames.back().sent;
-  for (const wire::Bytes frame : arriving) single.take(frame, now);
+  for (const wire::Bytes frame : arriving) single.count_frame(frame, now);
   for (std::size_t i = 0, size = 1; i < arriving.size(); i += size, size = size % 70 + 1) {
     size = std::min(size, arriving.size() - i);
-    bursts.take(std::span<const wire::Bytes>(arriving).subspan(i, size), now);
+    bursts.count_frames(std::span<const wire::Bytes>(arriving).subspan(i, size), now);
   }
   single.finalize();
   bursts.finalize();
@@ -158,8 +158,9 @@ TEST(Measurement, CountsExactlyWhatWasDuplicated) {
 TEST(Measurement, ACopyHasNoLatency) {
   auto frames = one_flow(20);
   Measurement measurement({});
-  for (const auto& frame : frames) measurement.take(frame.bytes, frame.sent + microseconds(5));
-  measurement.take(frames.front().bytes, frames.front().sent + microseconds(400));
+  for (const auto& frame : frames)
+    measurement.count_frame(frame.bytes, frame.sent + microseconds(5));
+  measurement.count_frame(frames.front().bytes, frames.front().sent + microseconds(400));
   measurement.finalize();
   const ReceiveFlow& flow = measurement.flows().front();
   EXPECT_EQ(flow.order.duplicated, 1u);
@@ -272,11 +273,11 @@ TEST(Measurement, SignaturesSayTheirVersion) {
 TEST(Measurement, JitterIsThatOfRfc3550) {
   const auto frames = one_flow(3);
   Measurement measurement({});
-  measurement.take(frames[0].bytes, frames[0].sent + microseconds(100));
-  measurement.take(frames[1].bytes, frames[1].sent + microseconds(132));
+  measurement.count_frame(frames[0].bytes, frames[0].sent + microseconds(100));
+  measurement.count_frame(frames[1].bytes, frames[1].sent + microseconds(132));
   measurement.count_latencies();
   EXPECT_DOUBLE_EQ(measurement.flows().front().signature->jitter.ns(), 2000);  // 32000 / 16
-  measurement.take(frames[2].bytes, frames[2].sent + microseconds(132));
+  measurement.count_frame(frames[2].bytes, frames[2].sent + microseconds(132));
   measurement.count_latencies();
   EXPECT_DOUBLE_EQ(measurement.flows().front().signature->jitter.ns(), 1875);  // less a 16th
 }
@@ -287,7 +288,7 @@ TEST(Measurement, LatenciesTakeNoMoreThanTheirMemory) {
   constexpr std::uint64_t kMost = 4096;
   Measurement measurement({.most_latency_memory = kMost});
   for (std::size_t i = 0; i < frames.size(); ++i)
-    measurement.take(frames[i].bytes, frames[i].sent + microseconds(i * i));
+    measurement.count_frame(frames[i].bytes, frames[i].sent + microseconds(i * i));
   measurement.finalize();
   const auto& flow = measurement.flows().front();
   const Histogram& latency = flow.signature->latency;
@@ -299,7 +300,7 @@ TEST(Measurement, LatenciesTakeNoMoreThanTheirMemory) {
 
   Measurement whole({});
   for (std::size_t i = 0; i < frames.size(); ++i)
-    whole.take(frames[i].bytes, frames[i].sent + microseconds(i * i));
+    whole.count_frame(frames[i].bytes, frames[i].sent + microseconds(i * i));
   whole.finalize();
   EXPECT_EQ(whole.totals().latencies_not_counted, 0u);
   EXPECT_EQ(whole.flows().front().signature->latency.count(), 200u);
@@ -431,8 +432,8 @@ TEST(Measurement, GoingBackIsRetransmissionAndNoReordering) {
 TEST(Measurement, NothingButRoceIsMeasured) {
   Measurement measurement({});
   const std::vector<std::byte> other(60);
-  measurement.take(other, Instant{});
-  measurement.take(wire::Bytes{}, Instant{});
+  measurement.count_frame(other, Instant{});
+  measurement.count_frame(wire::Bytes{}, Instant{});
   EXPECT_EQ(measurement.totals().frames, 2u);
   EXPECT_EQ(measurement.totals().roce, 0u);
   EXPECT_TRUE(measurement.flows().empty());

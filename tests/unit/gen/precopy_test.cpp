@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gtest/gtest.h>
 
-#include "gen/study/vm_migration.h"
+#include "gen/experiment/vm_migration.h"
 
 namespace lw::gen::experiment {
 namespace {

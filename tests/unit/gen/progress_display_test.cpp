@@ -79,7 +79,7 @@ TEST(Progress, JoinsWhatWasSentWithWhatCame) {
       "[[flow]]\nname = \"y\"\n[[flow]]\nname = \"z\"\nsignature = false\n");
   Measurement measurement({});
   for (const auto& frame : frames) {
-    measurement.take(frame.bytes, frame.sent + std::chrono::microseconds(3));
+    measurement.count_frame(frame.bytes, frame.sent + std::chrono::microseconds(3));
   }
   measurement.count_latencies();
   std::vector<FlowCounters> sent(2);

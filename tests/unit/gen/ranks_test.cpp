@@ -239,7 +239,7 @@ TEST(RunParts, AMeasurementComesBackAsItWas) {
   frames.push_back(frames.back());  // a duplicate
   Measurement here({.clock = wire::ClockId::kTai});
   for (std::size_t i = 0; i < frames.size(); ++i)
-    here.take(frames[i].bytes, frames[i].sent + nanoseconds(1'234'567 + 11 * i));
+    here.count_frame(frames[i].bytes, frames[i].sent + nanoseconds(1'234'567 + 11 * i));
   here.finalize();
   RunReport sent;
   sent.flows.resize(3);
@@ -259,7 +259,8 @@ TEST(RunParts, DelaysAreJudgedByTheClocksBound) {
   const auto frames = test::frames_of_profile("[[flow]]\nsignature = true\nmessages = 20\n",
                                               {.run = 9, .clock = wire::ClockId::kTai});
   Measurement measurement({.clock = wire::ClockId::kTai});
-  for (const auto& frame : frames) measurement.take(frame.bytes, frame.sent - nanoseconds(40));
+  for (const auto& frame : frames)
+    measurement.count_frame(frame.bytes, frame.sent - nanoseconds(40));
   measurement.finalize();
   EXPECT_NE(measurement.latency_doubt(measurement.flows()[0]), "");
   measurement.set_clock_bound(0, nanoseconds(39));

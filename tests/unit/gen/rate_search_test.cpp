@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/study/rate_search.h"
+#include "gen/search/rate_search.h"
 
 #include <cmath>
 #include <map>
@@ -398,13 +398,13 @@ TEST(TrialCount, AFrameCountsOnceByFlowAndNumber) {
       if (i == 5) {          // damaged
         auto damaged = frames[i];
         damaged.back() ^= std::byte{1};
-        EXPECT_TRUE(count.take(damaged, Instant{}));
+        EXPECT_TRUE(count.count_frame(damaged, Instant{}));
         continue;
       }
       if (i == 8) continue;  // late: after the next of its flow
-      EXPECT_TRUE(count.take(frames[i], Instant{}));
-      if (i == 12) count.take(frames[8], Instant{});
-      if (i == 14) count.take(frames[14], Instant{});  // a copy
+      EXPECT_TRUE(count.count_frame(frames[i], Instant{}));
+      if (i == 12) count.count_frame(frames[8], Instant{});
+      if (i == 14) count.count_frame(frames[14], Instant{});  // a copy
     }
     EXPECT_EQ(count.counts().received, frames.size() - 2) << keys;
     EXPECT_EQ(count.counts().duplicated, 1u) << keys;
@@ -421,8 +421,8 @@ TEST(TrialCount, FramesOfAnEarlierTrialCountApart) {
     const auto earlier = frames_of(profile);
     profile = trial_of(keys + "\nfirst_psn = 20", 8);
     TrialCount count(profile, kSpan);
-    for (const auto& frame : earlier) count.take(frame, Instant{});
-    for (const auto& frame : frames_of(profile)) count.take(frame, Instant{});
+    for (const auto& frame : earlier) count.count_frame(frame, Instant{});
+    for (const auto& frame : frames_of(profile)) count.count_frame(frame, Instant{});
     EXPECT_EQ(count.counts().received, 20u);
     EXPECT_EQ(count.counts().earlier, 20u);
   }
@@ -441,7 +441,7 @@ TEST(TrialCount, PartsTellWhoStoodStillWhileFramesWereLost) {
     const auto arrived = i < 20                ? milliseconds(20)
                          : i >= 700 && i < 730 ? milliseconds(730)
                                                : sent(i);
-    count.take(frames[i], Instant{} + arrived);
+    count.count_frame(frames[i], Instant{} + arrived);
   }
   const std::vector<FlowFrames> flows = {{.due = 1000, .sent = 1000}};
   using Counts = std::pair<std::uint64_t, std::uint64_t>;
@@ -462,10 +462,10 @@ TEST(TrialCount, FramesOfOthersCountApart) {
   const auto profile = trial_of("messages = 20", 7);
   TrialCount count(profile, kSpan);
   for (const auto& frame : frames_of(trial_of("messages = 5\ndst_qp = 9\nmessage_size = 8", 7)))
-    EXPECT_TRUE(count.take(frame, Instant{}));
+    EXPECT_TRUE(count.count_frame(frame, Instant{}));
   EXPECT_EQ(count.counts().other, 5u);
   EXPECT_EQ(count.counts().received, 0u);
-  EXPECT_FALSE(count.take(std::vector<std::byte>(60), Instant{}));
+  EXPECT_FALSE(count.count_frame(std::vector<std::byte>(60), Instant{}));
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ TEST(Content, is_wrong_in_another_place) {
     PatternMemory memory(Side::responder, kServer, kClient, params,
                          PatternMemory::Numbers::counted);
     memory.write(va, std::span(message).first(length));
-    return memory.take().right;
+    return memory.pop_message().right;
   };
   EXPECT_TRUE(found(layout.inbox(), 100));
   EXPECT_FALSE(found(layout.inbox(), 99));
@@ -249,10 +249,10 @@ TEST(Content, may_be_several_messages_before_the_first_is_taken) {
     PayloadPattern(Side::client, kClient).write(message, n == 1 ? 7 : n);
     memory.write(layout.inbox(n), message);
   }
-  EXPECT_TRUE(memory.take().right);
-  EXPECT_FALSE(memory.take().right);
-  EXPECT_TRUE(memory.take().right);
-  EXPECT_FALSE(memory.take().right);  // none arrived
+  EXPECT_TRUE(memory.pop_message().right);
+  EXPECT_FALSE(memory.pop_message().right);
+  EXPECT_TRUE(memory.pop_message().right);
+  EXPECT_FALSE(memory.pop_message().right);  // none arrived
 }
 
 TEST_P(WhatArrives, is_whole_or_nothing_where_a_packet_is_lost) {

@@ -387,8 +387,8 @@ class SignedMessagesTest : public testing::Test {
 
 TEST_F(SignedMessagesTest, are_counted_for_each_flow) {
   for (std::uint64_t n = 0; n < 4; ++n) {
-    EXPECT_TRUE(messages_.take(0, message(n)));
-    EXPECT_TRUE(messages_.take(1, message(n, 1)));
+    EXPECT_TRUE(messages_.count_message(0, message(n)));
+    EXPECT_TRUE(messages_.count_message(1, message(n, 1)));
   }
   const auto json = finish({12, 12});
   EXPECT_EQ(messages_.counts(), (gen::handover::SignatureCounts{.frames = 24}));
@@ -401,8 +401,8 @@ TEST_F(SignedMessagesTest, are_counted_for_each_flow) {
 }
 
 TEST_F(SignedMessagesTest, show_what_is_missing_between_them_and_after_them) {
-  for (const std::uint64_t n : {0, 1, 4, 3, 4}) messages_.take(0, message(n));
-  messages_.take(0, Message(100));
+  for (const std::uint64_t n : {0, 1, 4, 3, 4}) messages_.count_message(0, message(n));
+  messages_.count_message(0, Message(100));
   const auto json = finish({21, 6});  // messages 2, 5 and 6 of the first QP, both of the second
   EXPECT_EQ(messages_.counts(), (gen::handover::SignatureCounts{.frames = 15,
                                                                 .unsigned_frames = 1,
@@ -419,10 +419,10 @@ TEST_F(SignedMessagesTest, show_what_is_missing_between_them_and_after_them) {
 
 TEST_F(SignedMessagesTest, are_complete_with_every_number) {
   const gen::handover::Done done{.messages = {}, .signed_frames = {9, 3}};
-  for (const std::uint64_t n : {0, 1, 1}) messages_.take(0, message(n));
-  messages_.take(1, message(0, 1));
+  for (const std::uint64_t n : {0, 1, 1}) messages_.count_message(0, message(n));
+  messages_.count_message(1, message(0, 1));
   EXPECT_FALSE(messages_.complete(done));
-  messages_.take(0, message(2));
+  messages_.count_message(0, message(2));
   EXPECT_TRUE(messages_.complete(done));
 }
 
@@ -432,18 +432,18 @@ TEST_F(SignedMessagesTest, have_the_content_that_the_client_said) {
     hello_.payload_crcs.push_back(
         wire::crc32(0, wire::Bytes(zeros).first(length).subspan(sizeof(wire::Signature))));
   SignedMessages messages(hello_, wire::Ipv6Address{});
-  EXPECT_TRUE(messages.take(0, message(0)));
+  EXPECT_TRUE(messages.count_message(0, message(0)));
   for (const std::size_t at : {std::size_t{24}, kMtu - 1, kMtu + 500, std::size_t{2499}}) {
     Message wrong = message(1);
     wrong[at] = std::byte{1};
-    EXPECT_FALSE(messages.take(0, wrong)) << at;
-    EXPECT_TRUE(messages_.take(0, wrong)) << at;  // of unknown content
+    EXPECT_FALSE(messages.count_message(0, wrong)) << at;
+    EXPECT_TRUE(messages_.count_message(0, wrong)) << at;  // of unknown content
   }
 }
 
 TEST_F(SignedMessagesTest, on_another_qp_are_wrong) {
-  EXPECT_TRUE(messages_.take(1, message(0, 1)));
-  EXPECT_FALSE(messages_.take(0, message(1, 1)));
+  EXPECT_TRUE(messages_.count_message(1, message(0, 1)));
+  EXPECT_FALSE(messages_.count_message(0, message(1, 1)));
   finish({0, 3});
   EXPECT_EQ(messages_.counts(), (gen::handover::SignatureCounts{.frames = 3}));
 }
@@ -467,7 +467,7 @@ TEST_F(SignedMessagesTest, have_a_latency_by_a_clock_that_this_machine_has) {
   for (const auto& [clock, number] :
        {std::pair{CLOCK_MONOTONIC, own}, {CLOCK_TAI, wire::ClockId::kTai}}) {
     SignedMessages messages(hello_, wire::Ipv6Address{});
-    messages.take(0, message(0, 0, number, now_of(clock) - 5'000'000));
+    messages.count_message(0, message(0, 0, number, now_of(clock) - 5'000'000));
     messages.finish(nullptr);
     const auto flow = report::json_of(messages)["flows"][0];
     ASSERT_TRUE(flow.contains("latency_ns")) << flow;
@@ -480,7 +480,7 @@ TEST_F(SignedMessagesTest, have_a_latency_by_a_clock_that_this_machine_has) {
 TEST_F(SignedMessagesTest, have_no_latency_by_other_clocks) {
   const std::uint8_t own = steady_clock_number(wire::ClockId::kSteady, boot_id());
   const auto other = static_cast<std::uint8_t>(own == 255 ? 254 : own + 1);
-  messages_.take(0, message(0, 0, other, now_of(CLOCK_MONOTONIC) - 5'000'000));
+  messages_.count_message(0, message(0, 0, other, now_of(CLOCK_MONOTONIC) - 5'000'000));
   const auto flow = finish({3, 0})["flows"][0];
   EXPECT_FALSE(flow.contains("latency_ns"));
   EXPECT_THAT(flow["no_latency"].get<std::string>(),
@@ -492,7 +492,7 @@ TEST_F(SignedMessagesTest, have_no_latency_by_other_clocks) {
 
 TEST_F(SignedMessagesTest, have_no_latency_that_is_negative) {
   const std::uint8_t own = steady_clock_number(wire::ClockId::kSteady, boot_id());
-  messages_.take(0, message(0, 0, own, now_of(CLOCK_MONOTONIC) + 1'000'000'000'000));
+  messages_.count_message(0, message(0, 0, own, now_of(CLOCK_MONOTONIC) + 1'000'000'000'000));
   const auto flow = finish({3, 0})["flows"][0];
   EXPECT_FALSE(flow.contains("latency_ns"));
   EXPECT_THAT(flow["no_latency"].get<std::string>(),

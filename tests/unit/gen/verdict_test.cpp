@@ -62,7 +62,8 @@ Measurement received(std::size_t lost = 0) {
   Measurement measurement({});
   auto frames = test::frames_of_profile(kFlow);
   frames.resize(frames.size() - lost);
-  for (const auto& frame : frames) measurement.take(frame.bytes, frame.sent + milliseconds(2));
+  for (const auto& frame : frames)
+    measurement.count_frame(frame.bytes, frame.sent + milliseconds(2));
   return measurement;
 }
 
@@ -96,7 +97,7 @@ TEST(Verdict, AReceiverWithoutAProfileShowsWhatIsLost) {
   Measurement measurement({});
   const auto frames = test::frames_of_profile(kFlow);
   for (std::size_t i = 0; i < frames.size(); ++i)
-    if (i != 50) measurement.take(frames[i].bytes, frames[i].sent + milliseconds(2));
+    if (i != 50) measurement.count_frame(frames[i].bytes, frames[i].sent + milliseconds(2));
   const auto rows = flow_rows(measurement, {}, {});
   Judge plain(config::kReceiveQuestions, {});
   observe_received(plain, measurement, rows, false);
@@ -116,7 +117,7 @@ TEST(Verdict, DamageBeforeTheEndDoesNotExcuseTheEnd) {
     frames.resize(frames.size() - gone);
     for (std::size_t i = 0; i < frames.size(); ++i) {
       if (i >= first && i < first + 5) frames[i].bytes.back() ^= std::byte{1};
-      measurement.take(frames[i].bytes, frames[i].sent + milliseconds(2));
+      measurement.count_frame(frames[i].bytes, frames[i].sent + milliseconds(2));
     }
     return measurement;
   };
@@ -276,7 +277,7 @@ TEST(Verdict, ASenderHasFiguresThatOnlyExpectationsAskFor) {
 Measurement timed(std::uint8_t sender, std::uint8_t receiver, Duration ago) {
   Measurement measurement({.icrc_every = 1, .join = false, .clock = receiver});
   for (const auto& frame : test::frames_of_profile(kFlow, {.run = 1, .clock = sender}))
-    measurement.take(frame.bytes, frame.sent + ago);
+    measurement.count_frame(frame.bytes, frame.sent + ago);
   return measurement;
 }
 
@@ -310,7 +311,7 @@ TEST(Verdict, ABoundOverSamplesThatWereLeftOutCannotBeTold) {
     for (std::size_t i = 0; i < 20; ++i) {
       const bool wrong = i < 9;
       const Duration latency = milliseconds(wrong ? -1 : 2);
-      measurement.take(frames[i].bytes, frames[i].sent + latency, !(wrong && other_clock));
+      measurement.count_frame(frames[i].bytes, frames[i].sent + latency, !(wrong && other_clock));
     }
     const Verdict verdict = judge("latency_max = \"1s\"\nloss = \"80%\"", measurement);
     EXPECT_EQ(verdict.exit(), ExitCode::failed);

@@ -102,7 +102,7 @@ Outcome in_virtual_time(const std::vector<Coming>& frames) {
     for (const Coming& frame : frames) {
       const auto length = static_cast<std::uint32_t>(frame.bytes.size());
       const capture::Record record{.bytes = frame.bytes, .wire_length = length, .stamp = frame.at};
-      EXPECT_TRUE(runner.take({record, roce::LinkType::ethernet, frame.direction}));
+      EXPECT_TRUE(runner.replay({record, roce::LinkType::ethernet, frame.direction}));
     }
     EXPECT_TRUE(runner.finish());
     Report report;

@@ -24,8 +24,8 @@ std::uint32_t number_of(const std::vector<std::byte>& bytes) {
   return number;
 }
 
-/// Takes the next frame out of the ring.
-CaptureRecord take(Recorder& recorder, std::vector<std::byte>& bytes) {
+/// Removes the next frame from the ring.
+CaptureRecord pop_frame(Recorder& recorder, std::vector<std::byte>& bytes) {
   const Recorder::Sight sight = recorder.next();
   bytes.clear();
   for (const auto part : sight.bytes) bytes.insert(bytes.end(), part.begin(), part.end());
@@ -53,7 +53,7 @@ TEST(Recorder, FramesComeOutAsTheyWentInAcrossTheRingsEnd) {
     ASSERT_FALSE(recorder.front());
     record(recorder, i, i % 2 == 1);
     ASSERT_EQ(recorder.front(), instant_from_ns(i));
-    const CaptureRecord record = take(recorder, bytes);
+    const CaptureRecord record = pop_frame(recorder, bytes);
     ASSERT_EQ(bytes, frame_of(i));
     ASSERT_EQ(record.ledger.number, i);
     ASSERT_EQ(record.out, i % 2 == 1);
@@ -70,7 +70,7 @@ TEST(Recorder, OfWhatWasStagedOnlyThePublishedIsThere) {
   std::vector<std::byte> bytes;
   for (const std::uint32_t number : {0U, 1U, 9U}) {
     ASSERT_TRUE(recorder.front());
-    EXPECT_EQ(take(recorder, bytes).ledger.number, number);
+    EXPECT_EQ(pop_frame(recorder, bytes).ledger.number, number);
     EXPECT_EQ(number_of(bytes), number);
   }
   EXPECT_FALSE(recorder.front());
@@ -104,7 +104,7 @@ TEST(Recorder, LongFramesAreCutWhereAsked) {
   record(recorder, 1000, false);
   std::vector<std::byte> bytes;
   ASSERT_TRUE(recorder.front());
-  const CaptureRecord record = take(recorder, bytes);
+  const CaptureRecord record = pop_frame(recorder, bytes);
   EXPECT_EQ(bytes.size(), 64U);
   EXPECT_EQ(record.wire_length, frame_of(1000).size());
 }
@@ -115,7 +115,7 @@ TEST(Recorder, WithoutRoomFramesAreSkippedAndCounted) {
   std::vector<std::byte> bytes;
   std::uint64_t there = 0;
   for (; recorder.front(); ++there) {
-    const CaptureRecord record = take(recorder, bytes);
+    const CaptureRecord record = pop_frame(recorder, bytes);
     EXPECT_EQ(bytes, frame_of(static_cast<std::uint32_t>(record.ledger.number)));
   }
   EXPECT_GT(there, 2U);
@@ -141,7 +141,7 @@ TEST(Recorder, AnotherThreadTakesThemInOrder) {
       std::this_thread::yield();
       continue;
     }
-    const CaptureRecord record = take(recorder, bytes);
+    const CaptureRecord record = pop_frame(recorder, bytes);
     ASSERT_GE(record.ledger.number, next);
     next = record.ledger.number + 1;
     if (record.length > 0) {

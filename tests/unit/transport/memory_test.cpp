@@ -50,7 +50,7 @@ TEST(Memory, gives_no_byte_outside) {
   EXPECT_EQ(memory.bytes(kVa, kSize).size(), kSize);
   memory.store(kVa + kSize - 4, std::uint64_t{1});
   EXPECT_EQ(memory.load(kVa + kSize - 4), 0u);
-  const auto slot = store.take();
+  const auto slot = store.allocate();
   std::ranges::fill(store.bytes(slot, 8), std::byte{0xaa});
   for (const std::uint64_t va : {kVa + kSize, kVa - 8, kLast - 3, std::uint64_t{0}})
     memory.store(va, slot, 8, store);
@@ -74,7 +74,7 @@ TEST(Memory, asks_its_content_for_what_is_inside_only) {
   Addresses content;
   Memory memory(content, kVa, kSize, kKey);
   PayloadStore store;
-  const auto slot = store.take();
+  const auto slot = store.allocate();
   for (const auto& [va, length] : kOutside)
     if (length <= PayloadStore::kLargest)
       memory.store(va, slot, static_cast<std::uint32_t>(length), store);
