@@ -13,6 +13,10 @@ namespace lw::gen {
 /// Longest message of a connection, in bytes: RDMA has none longer (IBTA vol. 1, 9.7.7).
 inline constexpr std::uint64_t kMostMessage = std::uint64_t{1} << 31;
 
+/// Longest part of a simulated job's iteration: computing, the overhead of a step, the start of a
+/// message in a trace.
+inline constexpr Duration kLongestJobPart = std::chrono::hours(1);
+
 /// Slots of a QP in a region: a ring of records in 48 GiB of memory.
 inline constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 30;
 

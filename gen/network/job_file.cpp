@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "config/impair/table_keys.h"
 #include "core/quantity.h"
 #include "gen/limits.h"
+#include "gen/network/job_trace.h"
 
 namespace lw::gen {
 namespace {
@@ -19,7 +21,6 @@ using sim::Algorithm, sim::Collective, sim::CollectiveConfig, sim::JobConfig;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 44;
 /// Of all ranks: a run keeps when each begins and ends.
 constexpr std::uint64_t kMostIterations = 10'000'000;
-constexpr Duration kLongestPart = std::chrono::hours(1);
 
 template <class Enum, std::size_t kCount>
 constexpr auto choices() {
@@ -34,8 +35,8 @@ constexpr auto choices() {
 /// A time of up to an hour.
 Duration time_of(const Table& table, std::string_view key) {
   const Duration time = table.get_or(key, parse_duration, Duration{});
-  if (time > kLongestPart) table.refuse(key, "expected at most 1h");
-  return std::min(time, kLongestPart);
+  if (time > kLongestJobPart) table.refuse(key, "expected at most 1h");
+  return std::min(time, kLongestJobPart);
 }
 
 CollectiveConfig read_collective(const Table& table, std::size_t ranks) {
@@ -71,9 +72,33 @@ void add_schedule(const Table& table, JobConfig& job) {
                                      most));
 }
 
+/// Messages from a file, in place of a collective.
+void read_trace(const Table& table, const std::filesystem::path& folder, JobConfig& job) {
+  for (const char* key : {"collective", "algorithm", "size", "groups", "channels", "chunk"})
+    if (table.has(key)) table.refuse(key, "expected it or a trace, found both");
+  const std::size_t ranks = job.ranks.size();
+  auto schedule = keys_of(table, folder)->file<sim::Schedule>("trace", [&](std::string_view csv) {
+    return parse_job_trace(csv, ranks);
+  });
+  job.collective = {.collective = Collective::trace,
+                    .algorithm = Algorithm::direct,
+                    .ranks = static_cast<std::uint32_t>(ranks)};
+  if (!schedule) return;
+  job.schedule = std::move(*schedule);
+  for (const sim::JobMessage& each : job.schedule) job.collective.bytes += each.bytes;
+}
+
+/// The messages of the ranks, of which there are two at least.
+void read_messages(const Table& table, const std::filesystem::path& folder, JobConfig& job) {
+  if (table.has("trace")) return read_trace(table, folder, job);
+  job.collective = read_collective(table, job.ranks.size());
+  if (job.collective.bytes <= kMostBytes) add_schedule(table, job);
+}
+
 }  // namespace
 
-JobConfig read_job(const Table& table, std::vector<sim::Node> ranks) {
+JobConfig read_job(const Table& table, const std::filesystem::path& folder,
+                   std::vector<sim::Node> ranks) {
   JobConfig job{.name = table.get_or("name", read_text, ""), .ranks = std::move(ranks)};
   job.step_overhead = time_of(table, "step_overhead");
   job.compute = time_of(table, "compute");
@@ -85,13 +110,12 @@ JobConfig read_job(const Table& table, std::vector<sim::Node> ranks) {
                              "{} of {} ranks",
                              kMostIterations, job.repeat, job.ranks.size()));
   job.start = time_of(table, "start");
-  job.collective = read_collective(table, job.ranks.size());
-  if (job.name.empty()) job.name = sim::name_of(job.collective.collective);
   if (job.ranks.size() < 2) {
     table.refuse("ranks", fmt::format("expected two hosts or more, found {}", job.ranks.size()));
-  } else if (job.collective.bytes <= kMostBytes) {
-    add_schedule(table, job);
+    return job;
   }
+  read_messages(table, folder, job);
+  if (job.name.empty()) job.name = sim::name_of(job.collective.collective);
   table.finish();
   return job;
 }

@@ -39,7 +39,9 @@ constexpr std::uint64_t kLargestBuffer = std::uint64_t{1} << 40;
 /// Reads one network. Nodes are numbered while they are read: hosts first.
 class Reader {
  public:
-  Reader(const Table& root, const perf::PerfConfig& perf) : root_(root), perf_(perf) {}
+  /// `folder`: of the file, for the files that it names.
+  Reader(const Table& root, const perf::PerfConfig& perf, std::filesystem::path folder)
+      : root_(root), perf_(perf), folder_(std::move(folder)) {}
 
   NetworkFile read();
 
@@ -67,6 +69,7 @@ class Reader {
 
   const Table& root_;
   const perf::PerfConfig& perf_;
+  std::filesystem::path folder_;
   NetworkFile file_;
   std::map<std::string, Node> nodes_;
   Fabric fabric_;
@@ -341,7 +344,7 @@ void Reader::read_jobs() {
   for (const Table& table : root_.tables("job")) {
     if (!table.has("ranks"))
       table.refuse("ranks", "expected hosts or patterns of hosts, found none");
-    const auto& job = file_.jobs.emplace_back(read_job(table, hosts_of(table, "ranks")));
+    const auto& job = file_.jobs.emplace_back(read_job(table, folder_, hosts_of(table, "ranks")));
     messages += job.schedule.size();
     if (messages > sim::kMostTransfers)
       return table.refuse(
@@ -496,7 +499,8 @@ NetworkFile Reader::read() {
 
 Result<NetworkFile> read_network(Document document, const perf::PerfConfig& perf) {
   const Table root = document.root();
-  NetworkFile file = Reader(root, perf).read();
+  NetworkFile file =
+      Reader(root, perf, std::filesystem::path(document.name()).parent_path()).read();
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
   file.name = std::filesystem::path(document.name()).stem().string();
   if (file.title.empty()) file.title = file.name;

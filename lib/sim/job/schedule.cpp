@@ -12,8 +12,8 @@
 namespace lw::sim {
 namespace {
 
-constexpr std::string_view kCollectiveNames[] = {"all-reduce", "all-gather", "reduce-scatter",
-                                                 "all-to-all", "broadcast",  "pipeline"};
+constexpr std::string_view kCollectiveNames[] = {
+    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "pipeline", "trace"};
 constexpr std::string_view kAlgorithmNames[] = {"ring", "tree", "halving-doubling", "hierarchical",
                                                 "direct"};
 
@@ -59,7 +59,7 @@ class Builder {
   }
   std::uint32_t add(std::uint32_t from, std::uint32_t to, std::uint32_t channel,
                     std::uint64_t bytes, std::vector<std::uint32_t> after) {
-    schedule.push_back({from, to, channel, bytes, std::move(after)});
+    schedule.push_back({from, to, channel, bytes, std::move(after), {}});
     return static_cast<std::uint32_t>(schedule.size() - 1);
   }
 
@@ -299,6 +299,14 @@ Result<Schedule> schedule_of(const CollectiveConfig& config) {
   return std::move(builder.schedule);
 }
 
+std::vector<std::uint32_t> steps_of(const Schedule& schedule) {
+  std::vector<std::uint32_t> steps(schedule.size(), 1);
+  for (std::size_t i = 0; i < schedule.size(); ++i)
+    for (const std::uint32_t before : schedule[i].after)
+      steps[i] = std::max(steps[i], steps[before] + 1);
+  return steps;
+}
+
 double bus_factor(Collective collective, std::uint32_t ranks) noexcept {
   const double others = static_cast<double>(ranks - 1) / ranks;
   switch (collective) {
@@ -310,6 +318,7 @@ double bus_factor(Collective collective, std::uint32_t ranks) noexcept {
       return others;
     case Collective::broadcast:
     case Collective::pipeline:
+    case Collective::trace:
       break;
   }
   return 1;
