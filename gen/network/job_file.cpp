@@ -33,8 +33,8 @@ constexpr auto choices() {
 }
 
 /// A time of up to an hour.
-Duration time_of(const Table& table, std::string_view key) {
-  const Duration time = table.get_or(key, parse_duration, Duration{});
+Duration time_of(const Table& table, std::string_view key, Duration usual = {}) {
+  const Duration time = table.get_or(key, parse_duration, usual);
   if (time > kLongestJobPart) table.refuse(key, "expected at most 1h");
   return std::min(time, kLongestJobPart);
 }
@@ -98,9 +98,9 @@ void read_messages(const Table& table, const std::filesystem::path& folder, JobC
 }  // namespace
 
 JobConfig read_job(const Table& table, const std::filesystem::path& folder,
-                   std::vector<sim::Node> ranks) {
+                   std::vector<sim::Node> ranks, Duration step_overhead) {
   JobConfig job{.name = table.get_or("name", read_text, ""), .ranks = std::move(ranks)};
-  job.step_overhead = time_of(table, "step_overhead");
+  job.step_overhead = time_of(table, "step_overhead", step_overhead);
   job.compute = time_of(table, "compute");
   job.overlap = table.get_or("overlap", number(0, 1), 0);
   job.repeat = table.get_or("repeat", integer<std::uint32_t>(1, 1'000'000), 1);

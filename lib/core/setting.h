@@ -14,6 +14,9 @@ namespace lw {
 /// "RATE" ("100Gb/s"), of a number in bits per second; empty for others.
 std::string_view quantity_of(const Figure& row) noexcept;
 
+/// The name of a setting whose text has a unit of its own: "nic_latency" of "nic_latency_ns".
+std::string_view key_of_setting(const Figure& row) noexcept;
+
 /// The text of a unit: "us", "Gb/s", "percent"; empty for none.
 std::string_view unit_text(Unit unit) noexcept;
 

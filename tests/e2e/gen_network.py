@@ -17,6 +17,8 @@ GEN = longwire_test.program('roce-gen')
 DISSECT = longwire_test.program('roce-dissect')
 NETWORKS = longwire_test.SOURCE / 'profiles' / 'networks'
 TIMEOUT = 120
+# Duration of networks whose jobs last longer than the other ones.
+LONGER = {'two-sites-job': '40ms', 'two-sites-training': '120ms'}
 
 STAR = """[[host]]
 name = "h"
@@ -425,7 +427,7 @@ size = "64KiB"
     def test_shipped_networks_run(self):
         for file in sorted(NETWORKS.glob('*.toml')):
             with self.subTest(file=file.name):
-                got = json.loads(self.network(file.stem, '--duration', '40ms' if 'job' in file.stem else '12ms',
+                got = json.loads(self.network(file.stem, '--duration', LONGER.get(file.stem, '12ms'),
                                               '--sample', '1ms', '--json').stdout)
                 self.assertGreater(got['packets'], 0)
                 self.assertEqual(got['failed'], 0)

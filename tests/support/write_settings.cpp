@@ -51,11 +51,11 @@ int main(int count, char** words) {
   if (count != 2) return lw::to_int(lw::ExitCode::usage);
   using lw::app::option_names;
   const lw::transport::DcqcnConfig dcqcn;
-  auto config = lw::gen::patient_config();
-  config.qp.max_dest_rd_atomic = lw::gen::kReadsOfANic;
+  const auto config = lw::gen::default_config();
   const Json tables = {{"dcqcn", rows_of(lw::transport::DcqcnConfig::figures(), &dcqcn, key_of)},
                        {"qp", rows_of(lw::perf::qp_settings(), &config, option_names)},
                        {"nic", rows_of(lw::perf::nic_settings(), &config, option_names)},
+                       {"nic_windows", rows_of(lw::perf::nic_windows(), &config, option_names)},
                        {"receives", rows_of(lw::perf::receive_settings(), &config, option_names)}};
   const auto written = lw::write_file(words[1], tables.dump(2) + "\n");
   return lw::to_int(written ? lw::ExitCode::done : lw::ExitCode::failed);
