@@ -18,7 +18,7 @@ DISSECT = longwire_test.program('roce-dissect')
 NETWORKS = longwire_test.SOURCE / 'profiles' / 'networks'
 TIMEOUT = 120
 # Duration of networks whose jobs last longer than the other ones.
-LONGER = {'two-sites-job': '40ms', 'two-sites-training': '120ms'}
+LONGER = {'two-sites-job': '40ms', 'two-sites-training': '40ms'}
 
 STAR = """[[host]]
 name = "h"
