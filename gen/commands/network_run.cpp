@@ -11,6 +11,7 @@
 #include "app/profile_note.h"
 #include "config/toml/profile_search.h"
 #include "core/output.h"
+#include "gen/network/job_drawing.h"
 #include "gen/network/network_capture.h"
 #include "gen/network/network_drawing.h"
 #include "gen/network/network_report.h"
@@ -88,6 +89,10 @@ ExitCode run_on_network(const NetworkOptions& options, const PerfOptions& perf,
       [&] { return report::json_line(kNetworkOutput, report); }, setup->file.name, &kNetworkOutput);
   outputs.html.add_report(json, kNetworkOutput, outputs.verdicts.last(), page_rows(report));
   outputs.html.add_drawing("The network, links coloured by use", network_svg(report));
+  for (const JobReport& job : report.jobs)
+    if (std::string svg = job_svg(job); !svg.empty())
+      outputs.html.add_drawing(
+          fmt::format("{}: first iteration, by rank and step", job.config.name), std::move(svg));
   if (auto plot = jobs_plot(report.jobs)) outputs.html.add_plot(std::move(*plot));
   for (report::Plot& plot : network_plots(report)) outputs.html.add_plot(std::move(plot));
   print_report(outputs.json ? json : outputs.verdicts.text() + network_text(report));

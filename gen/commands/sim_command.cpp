@@ -136,9 +136,9 @@ ExitCode run_over_path(SimCommand& command, const std::atomic<bool>& stop) {
 /// Describes the network and draws it, without a run.
 ExitCode draw(const SimCommand& command) {
   constexpr bool kWithPath = false;
-  const auto perf = perf_config(command.options, kWithPath);
+  auto perf = perf_config(command.options, kWithPath);
   if (!perf) return print_error(perf.error());
-  const auto file = load_network(command.network.network, *perf);
+  const auto file = load_network(command.network.network, command.options.nic, *perf);
   if (!file) return print_error(file.error());
   if (const auto apart =
           check_outputs({{"--network", command.network.network}}, {{"--draw", command.drawing}});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <filesystem>
 #include <vector>
 
 #include "config/toml/document.h"
@@ -8,8 +9,10 @@
 
 namespace lw::gen {
 
-/// Reads a [[job]] of a network file, without its `ranks`, which the caller has read.
-/// docs/reference/roce-gen-network.md lists the keys. Records errors in the document.
-sim::JobConfig read_job(const config::Table& table, std::vector<sim::Node> ranks);
+/// Reads a [[job]] of a network file, without its `ranks`, which the caller has read. `folder`: of
+/// that file, for traces; `step_overhead`: of the NICs. docs/reference/roce-gen-network.md lists
+/// the keys. Records errors in the document.
+sim::JobConfig read_job(const config::Table& table, const std::filesystem::path& folder,
+                        std::vector<sim::Node> ranks, Duration step_overhead);
 
 }  // namespace lw::gen

@@ -57,7 +57,79 @@ std::string times_text(const JobReport& job) {
   return fmt::format("{:.2f}", microseconds(job.result.elapsed()) / microseconds(*job.one_site));
 }
 
+using sim::StepResult, sim::TimeParts;
+
+template <Duration TimeParts::* member>
+double part_us(const TimeParts& parts) noexcept {
+  return microseconds(parts.*member);
+}
+
+/// What a time of a job was spent on.
+const FigureTable& part_figures() {
+  using Row = FigureOf<TimeParts>;
+  static constexpr Figure kRows[] = {
+      Row::of<&part_us<&TimeParts::computing>>(
+          "computing_us", "Computing; also until the start that a trace gives a message.",
+          Unit::us),
+      Row::of<&part_us<&TimeParts::overhead>>("overhead_us", "Overhead of steps.", Unit::us),
+      Row::of<&part_us<&TimeParts::path>>("path_us", "Delay of links, switches and NICs.",
+                                          Unit::us),
+      Row::of<&part_us<&TimeParts::serialisation>>(
+          "serialisation_us",
+          "Bytes of the rank's own messages, at the rate of the slowest link of the way.",
+          Unit::us),
+      Row::of<&part_us<&TimeParts::window>>(
+          "window_us", "A window or the send queue was full: an ACK had to come first.", Unit::us),
+      Row::of<&part_us<&TimeParts::recovery>>(
+          "recovery_us", "From when a packet was sent that was lost until it was retransmitted.",
+          Unit::us),
+      Row::of<&part_us<&TimeParts::congestion>>(
+          "congestion_us", "The rest: packets of others, pauses, congestion control.", Unit::us)};
+  static constexpr FigureTable kTable{"What a time of a job was spent on.", kRows};
+  return kTable;
+}
+
+double mean_us(const StepResult& step) noexcept {
+  return microseconds(step.parts.total()) / static_cast<double>(step.messages);
+}
+
+constexpr auto kPartsOfStep = [](auto& step) -> auto& { return step.result.parts; };
+constexpr auto kPartsOfJob = [](auto& job) -> auto& { return job.result.parts; };
+
+/// The step whose messages take the longest on average; null: there is none.
+const JobStep* slowest_step(const std::vector<JobStep>& steps) {
+  const auto most =
+      std::ranges::max_element(steps, {}, [](const JobStep& step) { return mean_us(step.result); });
+  return most == steps.end() ? nullptr : &*most;
+}
+
 }  // namespace
+
+const FigureTable& JobStep::figures() {
+  using Row = FigureOf<JobStep>;
+  static constexpr Figure kRows[] = {
+      Row::of<&JobStep::number>(
+          "step", "From 1; a message is one step behind the last one that it waits for."),
+      Row::of<[](const JobStep& s) { return s.result.messages; }>(
+          "messages", "Messages that arrived, of all iterations."),
+      Row::of<[](const JobStep& s) { return gen::mean_us(s.result); }>(
+          "mean_us", "Mean time from when a message may be sent until it has arrived.", Unit::us),
+      Row::of<[](const JobStep& s) { return microseconds(s.result.longest); }>(
+          "longest_us", "Longest of these times.", Unit::us),
+      Row::of<&JobStep::slowest>("slowest", "Host that waited for that message."),
+      Row::with_table<kPartsOfStep, part_figures>("spent", "Sum of the times, by cause.")};
+  static constexpr FigureTable kTable{"A step of a job.", kRows};
+  return kTable;
+}
+
+std::vector<JobStep> JobReport::steps() const {
+  std::vector<JobStep> steps;
+  for (std::size_t i = 0; i < result.steps.size(); ++i)
+    if (result.steps[i].messages > 0)
+      steps.push_back(
+          {i + 1, result.steps[i], topology.name(config.ranks[result.steps[i].slowest])});
+  return steps;
+}
 
 double JobReport::mean_us() const noexcept {
   double sum = 0;
@@ -142,7 +214,12 @@ const FigureTable& JobReport::figures() {
           "or "
           "its buffer of 256 MiB was too small.",
           Unit::us)
-          .or_null()};
+          .or_null(),
+      Row::with_table<kPartsOfJob, part_figures>(
+          "spent",
+          "The elapsed time by cause, along the chain of events that led to the last end: before "
+          "each event, the one that came last of all that it waited for."),
+      Row::of<&J::steps>("steps", "Steps of the job; the first 1,000.")};
   static constexpr FigureTable kTable{"A job of a network.", kRows};
   return kTable;
 }
@@ -162,8 +239,9 @@ std::vector<JobReport> compare_jobs(const sim::NetworkRunConfig& config, const N
   return jobs;
 }
 
-std::string jobs_text(const std::vector<JobReport>& jobs) {
-  if (jobs.empty()) return {};
+namespace {
+
+std::string times_table(const std::vector<JobReport>& jobs) {
   using enum report::Align;
   report::TextTable table({{"job", left},
                            {"iterations", right},
@@ -183,6 +261,46 @@ std::string jobs_text(const std::vector<JobReport>& jobs) {
          fmt::format("{:.2f}", job.algorithm_gbps()), fmt::format("{:.2f}", job.bus_gbps()),
          job.slowest()});
   return table.to_string(2);
+}
+
+std::string step_text(const JobReport& job) {
+  const std::vector<JobStep> steps = job.steps();
+  const JobStep* const slowest = slowest_step(steps);
+  if (slowest == nullptr) return "-";
+  return fmt::format("{} of {}: {:.1f} us", slowest->number, steps.size(),
+                     mean_us(slowest->result));
+}
+
+/// Shares of the elapsed time.
+std::string parts_table(const std::vector<JobReport>& jobs) {
+  using enum report::Align;
+  report::TextTable table({{"% of the time", left},
+                           {"computing", right},
+                           {"overhead", right},
+                           {"path", right},
+                           {"serialisation", right},
+                           {"window", right},
+                           {"recovery", right},
+                           {"congestion", right},
+                           {"slowest step", left}});
+  for (const JobReport& job : jobs) {
+    const TimeParts& parts = job.result.parts;
+    const auto share = [&](Duration part) {
+      const double all = microseconds(parts.total());
+      return all > 0 ? fmt::format("{:.1f}", 100 * microseconds(part) / all) : std::string("-");
+    };
+    table.add_row({job.config.name, share(parts.computing), share(parts.overhead),
+                   share(parts.path), share(parts.serialisation), share(parts.window),
+                   share(parts.recovery), share(parts.congestion), step_text(job)});
+  }
+  return table.to_string(2);
+}
+
+}  // namespace
+
+std::string jobs_text(const std::vector<JobReport>& jobs) {
+  if (jobs.empty()) return {};
+  return times_table(jobs) + "\n" + parts_table(jobs);
 }
 
 void observe_jobs(Judge& judge, const std::vector<JobReport>& jobs, const NetworkResult& run) {

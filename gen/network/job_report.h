@@ -12,6 +12,15 @@
 
 namespace lw::gen {
 
+/// A step of a job, with names.
+struct JobStep {
+  std::size_t number = 0;  // from 1
+  const sim::StepResult& result;
+  std::string slowest;  // host that waited for the longest message
+
+  static const FigureTable& figures();
+};
+
 /// What a job took on the network, and elsewhere.
 struct JobReport {
   const sim::JobConfig& config;
@@ -30,6 +39,8 @@ struct JobReport {
   [[nodiscard]] double bus_gbps() const noexcept;
   /// The host that ended most iterations last.
   [[nodiscard]] std::string slowest() const;
+  /// The steps that have messages.
+  [[nodiscard]] std::vector<JobStep> steps() const;
 
   static const FigureTable& figures();
 };

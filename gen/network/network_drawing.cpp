@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity.h"
+#include "report/svg_text.h"
 
 namespace lw::gen {
 namespace {
@@ -115,19 +116,6 @@ std::string colour_of(double share) {
   return fmt::format("hsl({:.0f},70%,48%)", hue);
 }
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '&')
-      out += "&amp;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 /// The use of each direction of a cable that a switch sends into, and the larger of both.
 struct CableUse {
   std::string text;
@@ -159,12 +147,13 @@ std::string line_of(const Topology& t, const sim::CableConfig& cable, const Cabl
       "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" "
       "stroke-width=\"{:.1f}\"><title>{} - {}: {}, {}{}</title></line>",
       a.x, a.y, b.x, b.y, colour_of(use.share), 2 + 4 * std::min(1.0, use.share),
-      escaped(t.name(cable.a)), escaped(t.name(cable.b)), format_bit_rate(cable.rate_bps),
-      format_set_duration(cable.delay), escaped(use.text));
+      report::svg_text(t.name(cable.a)), report::svg_text(t.name(cable.b)),
+      format_bit_rate(cable.rate_bps), format_set_duration(cable.delay),
+      report::svg_text(use.text));
 }
 
 std::string mark_of(const Topology& t, Node node, const Point& p) {
-  const std::string name = escaped(t.name(node));
+  const std::string name = report::svg_text(t.name(node));
   constexpr std::size_t kNamed = 64;  // more names would cover each other
   const bool named = !t.is_host(node) || t.nodes() <= kNamed;
   std::string text =

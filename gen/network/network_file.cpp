@@ -23,6 +23,7 @@
 #include "gen/limits.h"
 #include "gen/network/fabric.h"
 #include "gen/network/job_file.h"
+#include "gen/perf/options/nic_profile.h"
 
 namespace lw::gen {
 namespace {
@@ -34,7 +35,9 @@ using sim::CableConfig, sim::Node, sim::Sending, sim::SendPattern, sim::SwitchCo
 /// Reads one network. Nodes are numbered while they are read: hosts first.
 class Reader {
  public:
-  Reader(const Table& root, const perf::PerfConfig& perf) : root_(root), perf_(perf) {}
+  /// `folder`: of the file, for the files that it names.
+  Reader(const Table& root, const perf::PerfConfig& perf, std::filesystem::path folder)
+      : root_(root), perf_(perf), folder_(std::move(folder)) {}
 
   NetworkFile read();
 
@@ -62,6 +65,7 @@ class Reader {
 
   const Table& root_;
   const perf::PerfConfig& perf_;
+  std::filesystem::path folder_;
   NetworkFile file_;
   std::map<std::string, Node> nodes_;
   Fabric fabric_;
@@ -285,7 +289,8 @@ void Reader::read_jobs() {
   for (const Table& table : root_.tables("job")) {
     if (!table.has("ranks"))
       table.refuse("ranks", "expected hosts or patterns of hosts, found none");
-    const auto& job = file_.jobs.emplace_back(read_job(table, hosts_of(table, "ranks")));
+    const auto& job = file_.jobs.emplace_back(
+        read_job(table, folder_, hosts_of(table, "ranks"), perf_.nic.step_overhead));
     messages += job.schedule.size();
     if (messages > sim::kMostTransfers)
       return table.refuse(
@@ -438,9 +443,20 @@ NetworkFile Reader::read() {
   return std::move(file_);
 }
 
-Result<NetworkFile> read_network(Document document, const perf::PerfConfig& perf) {
+/// Applies the profile that the key `nic` names, unless another one was given.
+void apply_nic(const Table& root, const std::string& given, perf::PerfConfig& perf) {
+  const auto name = root.get("nic", read_text);
+  if (!name || !given.empty()) return;
+  if (const auto applied = apply_nic_profile(*name, perf); !applied)
+    root.refuse("nic", applied.error().message);
+}
+
+Result<NetworkFile> read_network(Document document, const std::string& nic,
+                                 perf::PerfConfig& perf) {
   const Table root = document.root();
-  NetworkFile file = Reader(root, perf).read();
+  apply_nic(root, nic, perf);
+  NetworkFile file =
+      Reader(root, perf, std::filesystem::path(document.name()).parent_path()).read();
   if (const auto verdict = document.verdict(); !verdict) return std::unexpected(verdict.error());
   file.name = std::filesystem::path(document.name()).stem().string();
   if (file.title.empty()) file.title = file.name;
@@ -449,10 +465,11 @@ Result<NetworkFile> read_network(Document document, const perf::PerfConfig& perf
 
 }  // namespace
 
-Result<NetworkFile> load_network(const std::string& name, const perf::PerfConfig& perf) {
+Result<NetworkFile> load_network(const std::string& name, const std::string& nic,
+                                 perf::PerfConfig& perf) {
   auto document = Document::find(name, kNetworkProfiles);
   if (!document) return std::unexpected(document.error());
-  return read_network(std::move(*document), perf);
+  return read_network(std::move(*document), nic, perf);
 }
 
 }  // namespace lw::gen

@@ -19,9 +19,11 @@ struct NetworkFile {
 };
 
 /// Reads a network; docs/reference/roce-gen-network.md lists the keys. `name` is a path or the bare
-/// name of one of profiles/networks. `perf`: the QPs' MTU and the NICs' latency, for the headroom
-/// of PFC. Errors (usage): a line per error, with file, line and column, also for a host that
-/// another cannot reach, and for a link that needs more headroom than its switch's buffer has.
-Result<NetworkFile> load_network(const std::string& name, const perf::PerfConfig& perf);
+/// name of one of profiles/networks. `perf`: the run, of whose NICs and QPs PFC's headroom depends;
+/// the file's `nic` changes it, unless `nic` names another profile. Errors (usage): a line per
+/// error, with file, line and column, also for a host that another cannot reach, and for a link
+/// that needs more headroom than its switch's buffer has.
+Result<NetworkFile> load_network(const std::string& name, const std::string& nic,
+                                 perf::PerfConfig& perf);
 
 }  // namespace lw::gen

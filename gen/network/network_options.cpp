@@ -78,10 +78,10 @@ Result<NetworkSetup> network_run_of(const NetworkOptions& options,
   if (const auto checked = check_options(perf_options); !checked)
     return std::unexpected(checked.error());
   constexpr bool kWithPath = false;
-  const auto config_or = perf_config(perf_options, kWithPath);
+  auto config_or = perf_config(perf_options, kWithPath);
   if (!config_or) return std::unexpected(config_or.error());
-  const perf::PerfConfig& perf = *config_or;
-  auto file = load_network(options.network, perf);
+  perf::PerfConfig& perf = *config_or;
+  auto file = load_network(options.network, perf_options.nic, perf);
   if (!file) return std::unexpected(file.error());
   if (!perf.sends_data()) return fail("--network goes with --op write and send");
   if (perf.both) return fail("--network goes without --bidirectional");

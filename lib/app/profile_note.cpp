@@ -22,7 +22,8 @@ std::string_view word_of(std::string_view folder) {
       {config::kTelemetryProfiles, "record layout"},
       {config::kClassProfiles, "class of traffic"},
       {config::kCongestionProfiles, "congestion control"},
-      {config::kNetworkProfiles, "network"}};
+      {config::kNetworkProfiles, "network"},
+      {config::kNicProfiles, "NIC"}};
   const auto found = std::ranges::find(kWords, folder, [](const auto& word) { return word.first; });
   return found == std::end(kWords) ? "profile" : found->second;
 }

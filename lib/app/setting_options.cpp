@@ -35,10 +35,7 @@ OptionValue value_of(const Figure& row, void* object) {
 
 std::string option_names(const Figure& row) {
   if (!row.option.empty()) return std::string(row.option);
-  std::string_view key = row.name;
-  for (const std::string_view unit : {"_ns", "_bps"})
-    if (!quantity_of(row).empty() && key.ends_with(unit)) key.remove_suffix(unit.size());
-  std::string name = "--" + std::string(key);
+  std::string name = "--" + std::string(key_of_setting(row));
   std::ranges::replace(name, '_', '-');
   return name;
 }

@@ -18,6 +18,9 @@ inline constexpr std::uint64_t kHighestRate = 1'000'000'000'000'000;
 inline constexpr std::uint64_t kLowestRate = 1;
 /// Largest size, in bytes: 1 PiB, more than any memory.
 inline constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 50;
+/// Longest part of a simulated job's iteration: computing, the overhead of a step, the start of a
+/// message in a trace.
+inline constexpr auto kLongestJobPart = std::chrono::hours(1);
 /// Longest message, in bytes: RDMA's own limit, 2 GiB.
 inline constexpr std::uint64_t kMostMessage = std::uint64_t{1} << 31;
 /// Longest fibre, in km: over twice the distance of the Moon, 5 s of one-way delay.

@@ -213,6 +213,13 @@ std::string values_of_setting(const Figure& row) {
          std::to_string(static_cast<std::uint64_t>(row.most));
 }
 
+std::string_view key_of_setting(const Figure& row) noexcept {
+  std::string_view key = row.name;
+  for (const std::string_view unit : {"_ns", "_bps"})
+    if (!quantity_of(row).empty() && key.ends_with(unit)) key.remove_suffix(unit.size());
+  return key;
+}
+
 std::string_view unit_text(Unit unit) noexcept {
   constexpr std::array<std::string_view, 11> kTexts = {
       "", "frames", "bytes", "ns", "us", "s", "bits per second", "Mb/s", "Gb/s", "percent", ""};

@@ -16,13 +16,17 @@ namespace lw {
 inline constexpr double kLongestTimeNs = std::chrono::nanoseconds(kLongestTime).count();
 
 /// The kind of a setting whose text has a unit of its own: "TIME" ("500ns"), of a duration; "RATE"
-/// ("100Gb/s"), of a number in bits per second; "SIZE" ("64kB"), of a whole number of bytes; "SHARE"
+/// ("100Gb/s"), of a number in bits per second; "SIZE" ("64kB"), of a whole number of bytes;
+/// "SHARE"
 /// ("0.1%"), of a number that is a share; empty for others.
 std::string_view quantity_of(const Figure& row) noexcept;
 
 /// The values that a setting takes: "a time up to 10s", "1 to 31", "true, false", "per-output,
 /// per-input"; of a text without names "a text".
 std::string values_of_setting(const Figure& row);
+
+/// The name of a setting whose text has a unit of its own: "nic_latency" of "nic_latency_ns".
+std::string_view key_of_setting(const Figure& row) noexcept;
 
 /// The text of a unit: "us", "Gb/s", "percent"; empty for none.
 std::string_view unit_text(Unit unit) noexcept;

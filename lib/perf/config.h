@@ -26,6 +26,8 @@ struct NicConfig {
   Duration per_packet{};   // between two packets
   // Rate at which the host can store the payload of received SENDs, in bit/s; 0: the link rate.
   double receive_send_bps = 0;
+  /// Of jobs on a network: from when a message may be sent until it is posted.
+  Duration step_overhead{};
 };
 
 /// A run like perftest's: operation, message size, windows.

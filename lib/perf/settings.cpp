@@ -33,6 +33,18 @@ constexpr auto kSelf = [](auto& config) -> auto& { return config; };
 constexpr Words<LossRecovery, 2> kRecoveryWords = {
     {{"go-back-N", LossRecovery::go_back_n}, {"selective-repeat", LossRecovery::selective_repeat}}};
 
+// Rows of QPs and of profiles of NICs.
+constexpr Figure kOutstanding =
+    Row::of<kOfQp<&QpConfig::max_outstanding_wqe>>(
+        "outstanding", "Work requests begun and not acknowledged, per QP: the NIC's window.")
+        .from(1, kMostDepth);
+constexpr Figure kReads =
+    Row::of<kOfQp<&QpConfig::max_rd_atomic>>("reads", "Outstanding READs and atomics, per QP.")
+        .from(1, kMostReads);
+constexpr Figure kPsnWindow =
+    Row::of<kOfQp<&QpConfig::psn_window>>("psn_window", "PSNs not acknowledged, per QP.")
+        .from(1, kMostPackets);
+
 }  // namespace
 
 const FigureTable& qp_settings() {
@@ -41,13 +53,9 @@ const FigureTable& qp_settings() {
       Row::of<kOfQp<&QpConfig::tx_depth>>("tx_depth", "Work requests posted at once, per QP.")
           .from(1, kMostDepth)
           .as_option("-t,--tx-depth"),
-      Row::of<kOfQp<&QpConfig::max_outstanding_wqe>>(
-          "outstanding", "Work requests begun and not acknowledged, per QP: the NIC's window.")
-          .from(1, kMostDepth),
-      Row::of<kOfQp<&QpConfig::max_rd_atomic>>("reads", "Outstanding READs and atomics, per QP.")
-          .from(1, kMostReads),
-      Row::of<kOfQp<&QpConfig::psn_window>>("psn_window", "PSNs not acknowledged, per QP.")
-          .from(1, kMostPackets),
+      kOutstanding,
+      kReads,
+      kPsnWindow,
       Row::of<kOfQp<&QpConfig::ack_every>>(
           "ack_every", "Packets of a message after which an ACK is requested; 0: at its end only.")
           .from(0, kMostPackets),
@@ -86,6 +94,23 @@ const FigureTable& nic_settings() {
           "Time that a simulated NIC takes for a message, in addition to that of its first packet.",
           Unit::ns)
           .from(0, kLongest),
+      Row::of<kOfQp<&QpConfig::message_gap>>("nic_message_gap_ns",
+                                             "Least time from the last packet of a QP's message to "
+                                             "the first of its next one, begin to "
+                                             "begin.",
+                                             Unit::ns)
+          .from(0, kLongest),
+      Row::of<kOfQp<&QpConfig::nak_reaction>>(
+          "nic_nak_reaction_ns",
+          "Time from the arrival of a NAK of a PSN gap until a simulated NIC retransmits.",
+          Unit::ns)
+          .from(0, kLongest),
+      Row::of<kOfNic<&NicConfig::step_overhead>>(
+          "nic_step_overhead_ns",
+          "Of jobs on a network that don't say it: time from when a message may be sent until it "
+          "is posted.",
+          Unit::ns)
+          .from(0, kLongest),
       Row::of<kOfNic<&NicConfig::arbitration_burst>>(
           "arbitration_packets",
           "Packets that a QP sends of a message before another QP of the simulated NIC may.")
@@ -97,6 +122,12 @@ const FigureTable& nic_settings() {
           "a buffer. 0: the link rate.",
           Unit::bits_per_second)
           .from(0, 100e12)};
+  static constexpr FigureTable kTable{{}, kRows};
+  return kTable;
+}
+
+const FigureTable& nic_windows() {
+  static constexpr Figure kRows[] = {kOutstanding, kReads, kPsnWindow};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }

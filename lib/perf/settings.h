@@ -10,6 +10,8 @@ namespace lw::perf {
 const FigureTable& qp_settings();
 /// The NICs of a simulation.
 const FigureTable& nic_settings();
+/// The windows among qp_settings() that are a NIC's, for its profile.
+const FigureTable& nic_windows();
 /// The receives of a simulated responder.
 const FigureTable& receive_settings();
 

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "report/svg_text.h"
+
 namespace lw::report {
 namespace {
 
@@ -92,22 +94,6 @@ std::string_view corners_of(std::size_t index) {
       "-4,-1.4 -1.4,-1.4 -1.4,-4 1.4,-4 1.4,-1.4 4,-1.4 4,1.4 1.4,1.4 1.4,4 -1.4,4 -1.4,1.4 -4,1.4",
       "-2,-3.6 2,-3.6 4.2,0 2,3.6 -2,3.6 -4.2,0"};
   return kCorners[index % kShapes];
-}
-
-std::string svg_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
 }
 
 std::string text_at(double x, double y, const char* anchor, const std::string& text,

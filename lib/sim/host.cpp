@@ -111,7 +111,7 @@ void Host::measure(const Packet& packet) noexcept {
   same_ps_ = static_cast<std::int64_t>(same_bytes_ * ps_per_byte_);
 }
 
-void Host::put_on_link(std::uint32_t /*qp*/, SimLink::InFlight& draft, Instant now) {
+void Host::put_on_link(std::uint32_t qp, SimLink::InFlight& draft, Instant now) {
   measure(draft.packet);
   // A port that became free within this ns has not been idle.
   const std::int64_t start = port_free_at_ < now ? to_ps(now) : port_free_ps_;
@@ -120,6 +120,8 @@ void Host::put_on_link(std::uint32_t /*qp*/, SimLink::InFlight& draft, Instant n
   port_free_at_ = not_before(port_free_ps_);
   ++counters_.sent;
   counters_.sent_wire_bytes += same_bytes_;
+  if (on_send) [[unlikely]]
+    on_send(qp, draft.packet, now);
   out_.enter(draft, last_byte);
 }
 

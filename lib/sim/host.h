@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <queue>
 #include <vector>
@@ -73,6 +74,9 @@ class Host final : public transport::QpScheduler<Host> {
 
   /// Priority flow control: a paused port sends nothing more, until it may go on.
   void pause(bool paused, Instant now) noexcept;
+
+  /// Called with each packet that begins to leave, its QP and the time.
+  std::function<void(std::uint32_t, const transport::Packet&, Instant)> on_send;
 
   [[nodiscard]] SimLink& out() noexcept { return out_; }
   [[nodiscard]] const HostCounters& counters() const noexcept { return counters_; }

@@ -56,7 +56,12 @@ struct QpConfig {
   /// The retransmission timer follows the measured round trip (see RetryTimer), up to `timeout`.
   bool adaptive_retransmission = false;
   LossRecovery recovery = LossRecovery::go_back_n;
+  /// From the arrival of a NAK of a gap in the PSNs until the requester retransmits; go-back-N.
+  Duration nak_reaction{};
   std::uint32_t reorder_packets = 1u << 16;  // selective repeat: most packets kept after gaps
+
+  /// Least time from the last packet of a request to the first of the next one, begin to begin.
+  Duration message_gap{};
 
   // Congestion.
   RateControl rate_control = RateControl::none;

@@ -9,7 +9,8 @@ QueuePair::QueuePair(const QpConfig& config, Memory& memory, PayloadStore& store
       responder_(config, memory, store),
       datagram_responder_(config, memory, store),
       pacing_(config),
-      own_notifications_(config.dcqcn) {}
+      own_notifications_(config.dcqcn),
+      has_message_gap_(config.message_gap > Duration{}) {}
 
 bool QueuePair::post(const Receive& receive) {
   return datagrams() ? datagram_responder_.post(receive) : responder_.post(receive);

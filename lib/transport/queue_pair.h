@@ -83,9 +83,11 @@ class QueuePair {
   NotificationPoint* notifications_ = &own_notifications_;
   Instant cnp_ready_at_ = kNever;  // a CNP that is being generated
   bool cnp_due_ = false;
+  bool has_message_gap_ = false;
   bool response_was_last_ = false;
   std::uint64_t cnps_sent_ = 0;
   Instant paced_until_ = kNever;
+  Instant message_ready_at_;  // the next message may begin
 };
 
 // In the header because a simulation spends most of its time in these three.
@@ -106,8 +108,12 @@ inline bool QueuePair::receive(const Packet& packet, Instant now) {
   return false;
 }
 
-/// Congestion control holds back data, never ACKs and CNPs.
+/// Congestion control and the NIC's own work hold back data, never ACKs and CNPs.
 inline bool QueuePair::may_pace_out(Instant now) noexcept {
+  if (message_ready_at_ > now) [[unlikely]] {
+    paced_until_ = message_ready_at_;
+    return false;
+  }
   const Instant ready = pacing_.ready_at(now);
   if (ready <= now) return true;
   paced_until_ = pacing_.wake(ready);
@@ -132,6 +138,8 @@ inline bool QueuePair::next(Instant now, Packet& packet) {
   response_was_last_ = response && (!request || !response_was_last_);
   response_was_last_ ? responses.next(packet) : requester_.next(now, packet);
   pacing_.sent(packet, now);
+  if (has_message_gap_ && !response_was_last_ && meaning_of(packet.opcode).ends) [[unlikely]]
+    message_ready_at_ = now + config_.message_gap;
   return true;
 }
 

@@ -170,10 +170,18 @@ void Requester::on_nak(const Packet& packet, Sequence s, Instant now) {
   if (!acknowledge(s, now)) return lost_answer(now);
   // Linux rxe sends an RNR NAK, and then a sequence NAK for the packets behind. The RNR wait
   // already goes back, and is no retry.
-  if (rnr_until_ != kNever) return;
+  if (waits_until_ != kNever) return;
   if (retries_left_ == 0) return fail(Status::retry_exceeded, now);
   --retries_left_;
   go_back(now);
+  if (config_.nak_reaction > Duration{}) wait(config_.nak_reaction, now);
+}
+
+/// Sends nothing for a time.
+void Requester::wait(Duration time, Instant now) {
+  retry_at_ = kNever;
+  waits_until_ = now + time;
+  look_again();
 }
 
 /// Selective repeat: all packets before `s` have arrived, and the packet with the PSN in the MSN
@@ -196,14 +204,12 @@ void Requester::on_selective_nak(const Packet& packet, Sequence s, Instant now) 
 
 void Requester::on_rnr(const Packet& packet, Sequence s, Instant now) {
   if (!acknowledge(s, now)) return lost_answer(now);
-  if (rnr_until_ != kNever) return;  // a duplicate
+  if (waits_until_ != kNever) return;  // a duplicate
   ++counters_.rnr_naks;
   if (rnr_left_ == 0) return fail(Status::rnr_retry_exceeded, now);
   if (rnr_left_ != kUnlimited) --rnr_left_;
   go_back(now);
-  retry_at_ = kNever;
-  rnr_until_ = now + wire::rnr_timer(packet.syndrome & wire::Aeth::kValue);
-  look_again();
+  wait(wire::rnr_timer(packet.syndrome & wire::Aeth::kValue), now);
 }
 
 void Requester::on_data(const Packet& packet, Sequence s, Instant now) {
@@ -239,8 +245,8 @@ bool Requester::take_data(const Packet& packet, Sequence s) noexcept {
 }
 
 void Requester::expire(Instant now) {
-  if (rnr_until_ <= now) {
-    rnr_until_ = kNever;
+  if (waits_until_ <= now) {
+    waits_until_ = kNever;
     look_again();
     retry_at_ = timer_.from(now);
   }
@@ -263,7 +269,7 @@ void Requester::expire(Instant now) {
 /// The oldest request fails and breaks the QP; the others are flushed.
 void Requester::fail(Status status, Instant now) {
   broken_ = true;
-  retry_at_ = rnr_until_ = kNever;
+  retry_at_ = waits_until_ = kNever;
   look_again();
   complete(status, now);
   while (!queue_.empty()) complete(Status::flushed, now);

@@ -101,7 +101,7 @@ class Requester {
   void receive(const Packet& packet, Instant now);
 
   /// When expire() is due; kNever: no timer runs. Each call may change it in both directions.
-  [[nodiscard]] Instant deadline() const noexcept { return std::min(retry_at_, rnr_until_); }
+  [[nodiscard]] Instant deadline() const noexcept { return std::min(retry_at_, waits_until_); }
   void expire(Instant now);
 
   Fifo<Completion>& completions() noexcept { return completions_; }
@@ -147,7 +147,7 @@ class Requester {
   }
   [[nodiscard]] bool find_ready() const noexcept {
     if (!usual_) [[unlikely]] {
-      if (broken_ || rnr_until_ != kNever) return false;
+      if (broken_ || waits_until_ != kNever) return false;
       if (lost_ != kNone) return true;
     }
     if (cursor_wqe_ >= queue_.size()) return false;
@@ -184,11 +184,12 @@ class Requester {
   void forget_resent() noexcept;
   void look_again() noexcept {
     lost_ = find_lost();
-    usual_ = !broken_ && rnr_until_ == kNever && !resends_oldest_ && reported_to_ <= una_;
+    usual_ = !broken_ && waits_until_ == kNever && !resends_oldest_ && reported_to_ <= una_;
     known_ready_ = false;
   }
   [[gnu::noinline]] void lost_answer(Instant now);
   void go_back(Instant now);
+  void wait(Duration time, Instant now);
   void complete(Status status, Instant now, std::uint64_t original = 0);
   void fail(Status status, Instant now);
   [[gnu::noinline]] void take_credits(const Packet& packet) noexcept;
@@ -222,13 +223,14 @@ class Requester {
   Sequence lost_ = kNone;        // the next one to be sent again
   bool resends_oldest_ = false;  // after an expiry
 
-  Instant retry_at_ = kNever, rnr_until_ = kNever;
+  Instant retry_at_ = kNever;
+  Instant waits_until_ = kNever;  // after an RNR NAK, or while the NIC reacts to a NAK
   std::uint8_t retries_left_, rnr_left_;
   Sequence implied_at_ = ~Sequence{0};  // position of the last implied NAK
   Sequence timed_ = 0;                  // the PSN whose round trip is being measured
   Instant timed_at_ = kNever;
   bool broken_ = false;
-  bool usual_ = true;  // not broken, no RNR wait, no selective repeat: one test for all
+  bool usual_ = true;  // not broken, no wait, no selective repeat: one test for all
   /// ready() was true and still is: progress and posts only allow more.
   mutable bool known_ready_ = false;
 

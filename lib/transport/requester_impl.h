@@ -160,7 +160,7 @@ inline void Requester::progressed(Instant now) {
     timed_at_ = kNever;
   }
   timer_.progressed();
-  retry_at_ = una_ < high_ && rnr_until_ == kNever ? timer_.from(now) : kNever;
+  retry_at_ = una_ < high_ && waits_until_ == kNever ? timer_.from(now) : kNever;
   if (!usual_) forget_reports();
   if (cursor_ < una_) {  // the packets to send again have arrived
     cursor_ = una_;

@@ -285,7 +285,7 @@ class CommandLine(unittest.TestCase):
 
     def test_profiles_lists_each_shipped_profile_with_a_description(self):
         folders = {'roce-gen': ('flows', 'experiments', 'paths', 'impair', 'telemetry', 'networks', 'classes',
-                                'congestion'),
+                                'congestion', 'nics'),
                    'roce-impair': ('impair', 'paths')}
         for name, kinds in folders.items():
             listed = self.profiles(name, cwd='/')

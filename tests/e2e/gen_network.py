@@ -17,6 +17,8 @@ GEN = longwire_test.program('roce-gen')
 DISSECT = longwire_test.program('roce-dissect')
 NETWORKS = longwire_test.SOURCE / 'profiles' / 'networks'
 TIMEOUT = 120
+# Duration of networks whose jobs last longer than the other ones.
+LONGER = {'two-sites-job': '40ms', 'two-sites-training': '40ms'}
 
 STAR = """[[host]]
 name = "h"
@@ -262,6 +264,49 @@ size = "64KiB"
         self.assertAlmostEqual(job['elapsed_us'] - job['one_site_us'], 4 * 1469.2, delta=1)
         self.assertLess(job['ideal_us'], job['one_site_us'])
 
+    def test_the_time_of_a_job_is_divided_by_cause(self):
+        [job] = json.loads(self.job('ranks = "*-h*"', 'collective = "all-reduce"', 'size = "8MiB"',
+                                    'compute = "2ms"', 'repeat = 2').stdout)['jobs']
+        spent = job['spent']
+        self.assertAlmostEqual(sum(spent.values()), job['elapsed_us'], places=3)
+        self.assertAlmostEqual(spent['computing_us'], 2 * 2000, places=3)
+        self.assertGreater(spent['path_us'], 6 * 1469)  # a rank may be ahead in its second iteration
+        self.assertEqual([step['step'] for step in job['steps']], list(range(1, 15)))
+        for step in job['steps']:
+            self.assertEqual(step['messages'], 2 * 8)
+            self.assertAlmostEqual(sum(step['spent'].values()) / 16, step['mean_us'], places=3)
+            self.assertGreaterEqual(step['longest_us'], step['mean_us'])
+
+    def trace(self, *rows, code=0):
+        (self.folder / 't.csv').write_text('rank,start,peer,bytes,depends_on\n' + '\n'.join(rows), encoding='utf-8')
+        return self.job('ranks = "*-h*"', 'trace = "t.csv"', code=code)
+
+    def test_a_trace_says_who_sends_what_after_what(self):
+        """Ranks 0 to 3 are in one site. The third row waits for both others, the second one for its start."""
+        done = self.trace('0, 0us, 1, 1MiB,', '2, 1ms, 1, 64KiB,', '1, 0us, 3, 4KiB, 1 2')
+        [job] = json.loads(done.stdout)['jobs']
+        self.assertEqual((job['collective'], job['size']), ('trace', (1 << 20) + (1 << 16) + 4096))
+        self.assertEqual([(step['step'], step['messages']) for step in job['steps']], [(1, 2), (2, 1)])
+        self.assertAlmostEqual(job['spent']['computing_us'], 1000, places=3)
+        wire_us = (16 + 1) * 4178 * 8 / 100e3
+        self.assertAlmostEqual(job['elapsed_us'], 1000 + wire_us + 2 * 1.2 + 2 * 4178 * 8 / 100e3, delta=0.5)
+
+    def test_a_wrong_trace_is_refused_by_its_line(self):
+        for row, said in (('0, 0us, 8, 1MiB,', 't.csv: line 3: peer: expected 0 to 7, found "8"'),
+                          ('0, 0us, 0, 1MiB,', 'line 3: peer: expected another rank than 0'),
+                          ('0, 0us, 1, 3GiB,', 'line 3: bytes: expected 1 B to 2 GiB'),
+                          ('0, 61min, 1, 1MiB,', 'line 3: start: expected at most 1h'),
+                          ('0, 0us, 1, 1MiB, 2', 'line 3: depends_on: expected 1 to 1, found "2", the number of an '),
+                          ('2, 0us, 1, 1MiB, 1', 'line 3: depends_on: expected rows that go to rank 2, found row 1'),
+                          ('2, 0us, 1', 'line 3: expected 5 fields, rank,start,peer,bytes,depends_on, found 3')):
+            with self.subTest(row=row):
+                self.assertIn(said, self.trace('0, 0us, 1, 1MiB,', row, code=2).stderr)
+        self.assertIn('size: expected it or a trace, found both',
+                      self.job('ranks = "*-h*"', 'trace = "t.csv"', 'size = "1MiB"', code=2).stderr)
+        (self.folder / 't.csv').write_text('0,0us,1,1MiB,\n', encoding='utf-8')
+        self.assertIn('line 1: expected the heading rank,start,peer,bytes,depends_on',
+                      self.job('ranks = "*-h*"', 'trace = "t.csv"', code=2).stderr)
+
     def test_a_job_that_does_not_end_fails(self):
         done = self.job('ranks = "*-h*"', 'name = "training"', 'collective = "all-to-all"', 'size = "8MiB"',
                         'repeat = 30', duration='5ms', code=1)
@@ -382,7 +427,7 @@ size = "64KiB"
     def test_shipped_networks_run(self):
         for file in sorted(NETWORKS.glob('*.toml')):
             with self.subTest(file=file.name):
-                got = json.loads(self.network(file.stem, '--duration', '40ms' if 'job' in file.stem else '12ms',
+                got = json.loads(self.network(file.stem, '--duration', LONGER.get(file.stem, '12ms'),
                                               '--sample', '1ms', '--json').stdout)
                 self.assertGreater(got['packets'], 0)
                 self.assertEqual(got['failed'], 0)

@@ -59,7 +59,7 @@ NO_FILES = {
 }
 INPUTS = {
     'PROFILE', 'CAPTURE', 'IN', 'NEAR', 'FAR', 'SOCKET', '--back', '--data', '--from', 'list -r',
-    '--profile', '--cc', '--class', '--path', '--network', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
+    '--profile', '--cc', '--nic', '--class', '--path', '--network', '--sent', '--control', '--token-file', '--web-token-file', '--web-files', 'telemetry --layout',
     'serve --layout', 'experiment FILE', 'ledger FILE', 'list FILE', 'sim NETWORK', 'summary FILE',
     'verify FILE', 'compare --ledger', 'connections FILE', 'messages FILE', 'commands FILE',
     'anomalies FILE',

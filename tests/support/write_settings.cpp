@@ -10,6 +10,7 @@
 #include "gen/perf/options/perf_options.h"
 #include "perf/settings.h"
 #include "report/figures/json.h"
+#include "sim/job/job.h"
 #include "sim/network/topology.h"
 #include "sim/network/workload.h"
 #include "transport/dcqcn_config.h"
@@ -25,42 +26,48 @@ std::string default_of(const lw::Figure& row, void* defaults) {
   return is_value ? text : "none";
 }
 
-/// The settings of a struct with its defaults. `name_of`: what a row is listed as.
-Json rows_of(const lw::FigureTable& table, void* defaults,
-             std::string (*name_of)(const lw::Figure& row)) {
-  Json rows = Json::array();
-  for (const lw::Figure& row : table.rows) {
-    const auto shape = row.type->shape;
-    if (!row.is_setting() || shape == lw::FigureType::Shape::list) continue;
-    rows.push_back({{"name", name_of(row)},
-                    {"key", row.name},
-                    {"meaning", lw::help_of_setting(row)},
-                    {"values", lw::values_of_setting(row)},
-                    {"default", default_of(row, defaults)}});
-  }
-  return rows;
-}
+/// What a setting is listed as.
+using NameOf = std::string (*)(const lw::Figure& row);
 
 std::string key_of(const lw::Figure& row) { return std::string(row.name); }
 
-/// Lists the settings of each struct that it sets.
+/// Lists the settings of the structs that it is asked to set, which have their defaults.
 class Lister final : public lw::SingleValueSource {
  public:
-  Json rows;
+  explicit Lister(NameOf name_of) : name_of_(name_of) {}
+
+  Json rows = Json::array();
 
   lw::FigureValue value(const lw::FigureType& /*type*/) override { return false; }
   std::size_t choice() override { return 0; }
   void object(const lw::FigureTable& table, void* defaults) override {
-    rows = rows_of(table, defaults, key_of);
+    for (const lw::Figure& row : table.rows) {
+      if (row.name.empty()) row.write(defaults, *this);  // the rows of a struct stand in its place
+      if (!row.is_setting() || row.type->shape == lw::FigureType::Shape::list) continue;
+      rows.push_back({{"name", name_of_(row)},
+                      {"key", row.name},
+                      {"meaning", lw::help_of_setting(row)},
+                      {"values", lw::values_of_setting(row)},
+                      {"default", default_of(row, defaults)}});
+    }
   }
   void refuse(std::string_view /*why*/) override {}
+
+ private:
+  NameOf name_of_;
 };
+
+Json rows_of(const lw::FigureTable& table, void* defaults, NameOf name_of = key_of) {
+  Lister lister(name_of);
+  lister.object(table, defaults);
+  return lister.rows;
+}
 
 /// Adds the settings of each stage of a rule.
 void add_stages(Json& tables) {
   lw::emulator::RuleConfig rule;
   for (const lw::Figure& row : lw::emulator::rule_settings().rows) {
-    Lister lister;
+    Lister lister(key_of);
     row.write(&rule, lister);
     tables["stage_" + std::string(row.name)] = lister.rows;
   }
@@ -71,12 +78,13 @@ void add_network(Json& tables) {
   lw::sim::SwitchConfig node;
   lw::sim::CableConfig cable;
   lw::sim::Sending sending;
-  tables["network_fabric"] =
-      rows_of(lw::gen::fabric_settings(), lw::gen::fabric_defaults(), key_of);
-  tables["network_switch"] = rows_of(lw::sim::SwitchConfig::figures(), &node, key_of);
-  tables["network_link"] = rows_of(lw::sim::CableConfig::figures(), &cable, key_of);
-  tables["network_workload"] = rows_of(lw::sim::Sending::workload_settings(), &sending, key_of);
-  tables["network_flow"] = rows_of(lw::sim::Sending::flow_settings(), &sending, key_of);
+  lw::sim::JobConfig job;
+  tables["network_fabric"] = rows_of(lw::gen::fabric_settings(), lw::gen::fabric_defaults());
+  tables["network_switch"] = rows_of(lw::sim::SwitchConfig::figures(), &node);
+  tables["network_link"] = rows_of(lw::sim::CableConfig::figures(), &cable);
+  tables["network_workload"] = rows_of(lw::sim::Sending::workload_settings(), &sending);
+  tables["network_flow"] = rows_of(lw::sim::Sending::flow_settings(), &sending);
+  tables["network_job"] = rows_of(lw::sim::JobConfig::figures(), &job);
 }
 
 }  // namespace
@@ -87,11 +95,11 @@ int main(int count, char** words) {
   if (count != 2) return lw::to_int(lw::ExitCode::usage);
   using lw::app::option_names;
   lw::transport::DcqcnConfig dcqcn;
-  auto config = lw::gen::patient_config();
-  config.qp.max_dest_rd_atomic = lw::gen::kReadsOfANic;
-  Json tables = {{"dcqcn", rows_of(lw::transport::DcqcnConfig::figures(), &dcqcn, key_of)},
+  auto config = lw::gen::default_config();
+  Json tables = {{"dcqcn", rows_of(lw::transport::DcqcnConfig::figures(), &dcqcn)},
                  {"qp", rows_of(lw::perf::qp_settings(), &config, option_names)},
                  {"nic", rows_of(lw::perf::nic_settings(), &config, option_names)},
+                 {"nic_windows", rows_of(lw::perf::nic_windows(), &config, option_names)},
                  {"receives", rows_of(lw::perf::receive_settings(), &config, option_names)}};
   add_stages(tables);
   add_network(tables);

@@ -18,6 +18,7 @@
 #include "core/quantity.h"
 #include "core/setting.h"
 #include "gen/limits.h"
+#include "gen/perf/options/nic_profile.h"
 #include "perf/settings.h"
 #include "perf/words.h"
 
@@ -138,6 +139,8 @@ void add_windows(app::Options& list, perf::PerfConfig& config) {
 void add_nic_options(app::Options& list, PerfOptions& options) {
   perf::PerfConfig& config = options.config;
   config.qp.max_dest_rd_atomic = kReadsOfANic;
+  list.add("--nic", app::profile(options.nic, {config::kNicProfiles}), "PROFILE",
+           "settings of the simulated NICs, in place of their defaults");
   app::add_settings(list, perf::nic_settings(), &config);
   list.add("--path-buffer", app::parsed(parse_bytes, options.path_buffer), "SIZE",
            "buffer before a wavelength slower than the NICs, of a path profile without rules")
@@ -374,6 +377,9 @@ void apply_pattern(const PerfOptions& options, perf::PerfConfig& config) {
 
 Result<perf::PerfConfig> perf_config(const PerfOptions& options, bool simulated) {
   perf::PerfConfig config = options.config;
+  if (!options.nic.empty())
+    if (const auto applied = apply_nic_profile(options.nic, config); !applied)
+      return std::unexpected(applied.error());
   config.path.loss = options.loss.value_or(0);
   config.path.marking = options.mark.value_or(0);
   if (options.selective) config.qp.recovery = transport::LossRecovery::selective_repeat;

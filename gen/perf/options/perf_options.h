@@ -56,10 +56,18 @@ inline perf::PerfConfig patient_config() {
 /// of a NIC.
 inline constexpr std::uint32_t kReadsOfANic = 16;
 
+/// A simulated run before any option.
+inline perf::PerfConfig default_config() {
+  perf::PerfConfig config = patient_config();
+  config.qp.max_dest_rd_atomic = kReadsOfANic;
+  return config;
+}
+
 /// The options that perf, sim, plan and experiment share (operation, windows, recovery), those of a
 /// simulation (path, NIC, receives), and those of a run (pattern, length, congestion control).
 struct PerfOptions {
   std::string path;  // path or impair profile
+  std::string nic;   // profile of the simulated NICs
   std::optional<Duration> delay;
   std::optional<double> km;
   perf::PerfPattern pattern{};

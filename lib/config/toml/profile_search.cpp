@@ -55,7 +55,8 @@ std::string_view kind_of(Document& document) {
       {"rule", kImpairProfiles},     {"event", kImpairProfiles},
       {"span", kPathProfiles},       {"equipment", kPathProfiles},
       {"field", kTelemetryProfiles}, {"switch", kNetworkProfiles},
-      {"class", kClassProfiles},     {"cc", kCongestionProfiles}};
+      {"fabric", kNetworkProfiles},  {"class", kClassProfiles},
+      {"nic", kNicProfiles},         {"cc", kCongestionProfiles}};
   const std::vector<std::string_view> keys = document.root().keys();
   for (const auto& [key, kind] : kKeys)
     if (std::ranges::find(keys, key) != keys.end()) return kind;
@@ -159,7 +160,8 @@ std::string shipped(const fs::path& name) {
 /// The kind that a name begins with, as in "paths/apn-380km"; empty: none.
 std::string_view folder_of(const std::string& name) {
   constexpr std::string_view kKinds[] = {kFlowProfiles,       kImpairProfiles,    kPathProfiles,
-                                         kExperimentProfiles, kTelemetryProfiles, kNetworkProfiles};
+                                         kExperimentProfiles, kTelemetryProfiles, kNetworkProfiles,
+                                         kNicProfiles};
   const std::string parent = fs::path(name).parent_path().string();
   const auto found = std::ranges::find(kKinds, parent);
   return found == std::end(kKinds) ? std::string_view() : *found;

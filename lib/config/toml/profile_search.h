@@ -15,7 +15,8 @@ namespace lw::config {
 inline constexpr std::string_view kFlowProfiles = "flows", kImpairProfiles = "impair",
                                   kPathProfiles = "paths", kExperimentProfiles = "experiments",
                                   kTelemetryProfiles = "telemetry", kNetworkProfiles = "networks",
-                                  kClassProfiles = "classes", kCongestionProfiles = "congestion";
+                                  kClassProfiles = "classes", kCongestionProfiles = "congestion",
+                                  kNicProfiles = "nics";
 
 using ProfileKinds = std::span<const std::string_view>;
 

@@ -89,7 +89,8 @@ void read_row(const Table& table, const Figure& row, void* object) {
                                                 row.least, row.most, inner.size()));
     if (!inner.empty()) set_from(inner, row, object);
   } else {
-    (void)table.get(row.name, [&](const Value& value) { return set(row, object, value); });
+    (void)table.get(key_of_setting(row),
+                    [&](const Value& value) { return set(row, object, value); });
   }
 }
 

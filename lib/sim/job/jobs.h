@@ -2,47 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <string>
+#include <optional>
+#include <utility>
 #include <vector>
 
-#include "sim/job/schedule.h"
+#include "sim/job/job.h"
+#include "sim/job/running_job.h"
 #include "sim/network/network.h"
 
 namespace lw::sim {
-
-/// Ranks that compute and exchange data, iteration after iteration.
-struct JobConfig {
-  std::string name;
-  std::vector<Node> ranks;  // the host of each, each once
-  CollectiveConfig collective = {};
-  Schedule schedule = {};    // of that
-  Duration step_overhead{};  // from when a message may be sent until it is posted
-  Duration compute{};        // of each rank, in each iteration
-  double overlap = 0;        // share of the end of that in which it may communicate, 0 to 1
-  std::uint32_t repeat = 1;  // iterations
-  Duration start{};
-};
-
-/// One iteration of a job, from when its first rank began it until its last one ended it.
-struct IterationResult {
-  Instant began, ended;
-  std::uint32_t slowest = 0;  // rank that ended last
-};
-
-struct JobResult {
-  std::vector<IterationResult> iterations;  // as far as all ranks ended them
-  std::uint64_t messages = 0, bytes = 0;    // that arrived
-
-  /// From the first begin to the last end; 0: no iteration has ended.
-  [[nodiscard]] Duration elapsed() const noexcept {
-    return iterations.empty() ? Duration{} : iterations.back().ended - iterations.front().began;
-  }
-};
-
-/// The longest message of a schedule, in bytes.
-std::uint64_t longest_message(const Schedule& schedule) noexcept;
 
 /// Runs jobs on a network. A rank begins an iteration when it has ended the one before: when it has
 /// computed, got all messages of the iteration, and posted its own. It computes first, and may send
@@ -76,11 +45,13 @@ class Jobs final : public transport::Application {
   std::optional<perf::Failure> failure;
 
  private:
-  struct Job;
-  struct SendQueue;
+  void add_queues(RunningJob& job, const transport::QpConfig& qp, Network& network);
+  void connect(RunningJob::SendQueue& queue, Node to, const transport::QpConfig& qp,
+               Network& network);
+  void watch(Host& host, std::uint32_t qp, const transport::Packet& packet, Instant now);
 
-  std::vector<std::unique_ptr<Job>> jobs_;
-  std::vector<std::map<std::uint32_t, SendQueue*>> queues_;  // by host and QP
+  std::vector<std::unique_ptr<RunningJob>> jobs_;
+  std::vector<std::vector<RunningJob::SendQueue*>> queues_;  // by host and QP; null: of others
   std::vector<std::pair<Node, std::uint32_t>> sending_qps_;
 };
 

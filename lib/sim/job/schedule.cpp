@@ -9,11 +9,13 @@
 
 #include <fmt/format.h>
 
+#include "sim/network/switch_config.h"
+
 namespace lw::sim {
 namespace {
 
-constexpr std::string_view kCollectiveNames[] = {"all-reduce", "all-gather", "reduce-scatter",
-                                                 "all-to-all", "broadcast",  "pipeline"};
+constexpr std::string_view kCollectiveNames[] = {
+    "all-reduce", "all-gather", "reduce-scatter", "all-to-all", "broadcast", "pipeline", "trace"};
 constexpr std::string_view kAlgorithmNames[] = {"ring", "tree", "halving-doubling", "hierarchical",
                                                 "direct"};
 
@@ -59,7 +61,7 @@ class Builder {
   }
   std::uint32_t add(std::uint32_t from, std::uint32_t to, std::uint32_t channel,
                     std::uint64_t bytes, std::vector<std::uint32_t> after) {
-    schedule.push_back({from, to, channel, bytes, std::move(after)});
+    schedule.push_back({from, to, channel, bytes, std::move(after), {}});
     return static_cast<std::uint32_t>(schedule.size() - 1);
   }
 
@@ -270,6 +272,34 @@ Result<void> check(const CollectiveConfig& config) {
 
 }  // namespace
 
+const FigureTable& CollectiveConfig::figures() {
+  using Row = FigureOf<CollectiveConfig>;
+  constexpr double kMostBytes = std::uint64_t{1} << 44;
+  constexpr std::uint32_t kMostChannels = 64;
+  static constexpr Figure kRows[] = {
+      Row::of<&CollectiveConfig::collective>("collective", "What the ranks exchange.")
+          .set_to(std::span(kCollectiveNames).first(6)),
+      Row::of<&CollectiveConfig::algorithm>("algorithm", "How they do it.").set_to(kAlgorithmNames),
+      Row::of<&CollectiveConfig::bytes>("size", "The whole buffer, as nccl-tests count it.",
+                                        Unit::bytes)
+          .from(1, kMostBytes),
+      Row::of<&CollectiveConfig::groups>(
+          "groups",
+          "`hierarchical`: equal shares of the ranks, in their order, such as one a site.")
+          .from(1, kMostHosts),
+      Row::of<&CollectiveConfig::channels>(
+          "channels", "Shares of the data that go side by side, each with its own QPs.")
+          .from(1, kMostChannels),
+      Row::of<&CollectiveConfig::chunk>(
+          "chunk",
+          "Most bytes of a message; a chunk is handed on as soon as it is whole; 0: a step "
+          "is one message.",
+          Unit::bytes)
+          .from(0, kMostBytes)};
+  static constexpr FigureTable kTable{"A collective.", kRows};
+  return kTable;
+}
+
 Result<Schedule> schedule_of(const CollectiveConfig& config) {
   if (const auto checked = check(config); !checked) return std::unexpected(checked.error());
   Builder builder(config);
@@ -299,6 +329,14 @@ Result<Schedule> schedule_of(const CollectiveConfig& config) {
   return std::move(builder.schedule);
 }
 
+std::vector<std::uint32_t> steps_of(const Schedule& schedule) {
+  std::vector<std::uint32_t> steps(schedule.size(), 1);
+  for (std::size_t i = 0; i < schedule.size(); ++i)
+    for (const std::uint32_t before : schedule[i].after)
+      steps[i] = std::max(steps[i], steps[before] + 1);
+  return steps;
+}
+
 double bus_factor(Collective collective, std::uint32_t ranks) noexcept {
   const double others = static_cast<double>(ranks - 1) / ranks;
   switch (collective) {
@@ -310,6 +348,7 @@ double bus_factor(Collective collective, std::uint32_t ranks) noexcept {
       return others;
     case Collective::broadcast:
     case Collective::pipeline:
+    case Collective::trace:
       break;
   }
   return 1;

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/figure.h"
+#include "core/time.h"
 
 namespace lw::sim {
 
@@ -18,6 +20,7 @@ enum class Collective : std::uint8_t {
   all_to_all,
   broadcast,  // from the first rank
   pipeline,   // each rank hands on to the next what it got; nccl-tests: sendrecv
+  trace,      // what a file says
 };
 
 /// How they do it.
@@ -34,9 +37,11 @@ struct CollectiveConfig {
   Algorithm algorithm = Algorithm::ring;
   std::uint64_t bytes = 0;     // see Collective
   std::uint32_t ranks = 2;     // at least 2
-  std::uint32_t groups = 1;    // hierarchical: equal shares of the ranks, in their order
+  std::uint32_t groups = 2;    // hierarchical: equal shares of the ranks, in their order
   std::uint32_t channels = 1;  // shares of the data that go side by side, with QPs of their own
   std::uint64_t chunk = 0;     // most bytes of a message; 0: a step is one message
+
+  static const FigureTable& figures();
 };
 
 /// A message from a rank to another.
@@ -44,7 +49,8 @@ struct JobMessage {
   std::uint32_t from = 0, to = 0;
   std::uint32_t channel = 0;
   std::uint64_t bytes = 0;
-  std::vector<std::uint32_t> after;  // transfers to `from` that must have arrived before
+  std::vector<std::uint32_t> after = {};  // transfers to `from` that must have arrived before
+  Duration start = {};                    // not before this time of an iteration
 };
 
 /// All messages of a collective. Those of a rank are in the order in which it sends them if all may
@@ -56,6 +62,10 @@ inline constexpr std::uint32_t kMostTransfers = 4'000'000;
 /// Errors (usage): the algorithm is none of this collective, or not for so many ranks or groups;
 /// the data has less than a byte for each message; there are more than kMostTransfers.
 Result<Schedule> schedule_of(const CollectiveConfig& config);
+
+/// Of each message, from 1: one more than the highest among those that it waits for. Those that
+/// wait for none are step 1.
+std::vector<std::uint32_t> steps_of(const Schedule& schedule);
 
 /// What algorithm bandwidth (bytes over time) is multiplied by, to be comparable with a link's rate
 /// for any number of ranks, as nccl-tests do (doc/PERFORMANCE.md there).

@@ -235,6 +235,87 @@ TEST(Jobs, TwoJobsShareTheirLinks) {
     EXPECT_NEAR(static_cast<double>(job.elapsed().count()) / 1000, 2 * alone, 0.03 * alone);
 }
 
+/// What a job's time was spent on is known: each test makes one cause, and the parts are all of the
+/// time.
+TimeParts parts_of(const NetworkResult& result) {
+  const JobResult& job = result.jobs.at(0);
+  EXPECT_EQ(job.parts.total(), job.elapsed());
+  TimeParts steps;
+  for (const StepResult& step : job.steps) steps += step.parts;
+  EXPECT_EQ(steps.computing + steps.overhead, Duration{});
+  return job.parts;
+}
+
+double us_of(Duration time) noexcept { return static_cast<double>(time.count()) / 1000; }
+
+TEST(JobParts, OfARingAreThoseOfItsFormula) {
+  constexpr std::uint32_t kRanks = 8, kSteps = 2 * (kRanks - 1);
+  auto config = job_run(free_star(kRanks, microseconds(5)), {.bytes = 64ull << 20});
+  config.jobs[0].step_overhead = microseconds(3);
+  config.jobs[0].compute = milliseconds(2);
+  config.jobs[0].overlap = 0.5;
+  const NetworkResult result = run_network(config);
+  const TimeParts parts = parts_of(result);
+  EXPECT_EQ(parts.computing, milliseconds(1));
+  EXPECT_EQ(parts.overhead, kSteps * microseconds(3));
+  EXPECT_NEAR(us_of(parts.path), kSteps * kDelayUs, 0.1);
+  const double bytes_us = kSteps * ((64 << 20) / (kRanks * kBytesPerUs) + kStoreUs);
+  EXPECT_NEAR(us_of(parts.serialisation), bytes_us, 0.002 * bytes_us);
+  EXPECT_EQ(parts.recovery, Duration{});
+  EXPECT_EQ(parts.window, Duration{});
+  EXPECT_LT(us_of(parts.congestion), 0.002 * bytes_us);  // ACKs in between
+  ASSERT_EQ(result.jobs[0].steps.size(), kSteps);
+  for (const StepResult& step : result.jobs[0].steps) {
+    EXPECT_EQ(step.messages, kRanks);
+    EXPECT_NEAR(us_of(step.longest), bytes_us / kSteps + kDelayUs, 1);
+  }
+}
+
+/// A message of 16 chunks with one outstanding: all but one wait for an ACK, which is a round trip.
+TEST(JobParts, AFullWindowIsNotCongestion) {
+  auto config = job_run(free_star(2, microseconds(50)),
+                        {.collective = Collective::pipeline, .bytes = 64 << 10, .chunk = 4 << 10});
+  config.perf.qp.max_outstanding_wqe = 1;
+  const TimeParts parts = parts_of(run_network(config));
+  EXPECT_NEAR(us_of(parts.path), 101, 0.1);
+  EXPECT_NEAR(us_of(parts.window), 15 * 2 * 101, 15);
+  EXPECT_LT(us_of(parts.congestion), 1);
+}
+
+/// Two ranks send to a third through one cable: half of the time of each is the other's packets.
+TEST(JobParts, OthersPacketsAreCongestion) {
+  auto config = job_run(free_star(3, microseconds(5)), {.bytes = 3 << 20});
+  JobConfig& job = config.jobs[0];
+  job.schedule = {{.from = 0, .to = 2, .bytes = 8 << 20}, {.from = 1, .to = 2, .bytes = 8 << 20}};
+  const TimeParts parts = parts_of(run_network(config));
+  const double alone_us = (8 << 20) / kBytesPerUs;
+  EXPECT_NEAR(us_of(parts.serialisation), alone_us, 0.01 * alone_us);
+  EXPECT_NEAR(us_of(parts.congestion), alone_us, 0.01 * alone_us);
+  // Of messages of one rank, the time is that of its bytes.
+  job.schedule = {{.from = 0, .to = 1, .bytes = 8 << 20}, {.from = 0, .to = 2, .bytes = 8 << 20}};
+  const TimeParts own = parts_of(run_network(config));
+  EXPECT_NEAR(us_of(own.serialisation), 2 * alone_us, 0.01 * alone_us);
+  EXPECT_LT(us_of(own.congestion), 0.01 * alone_us);
+}
+
+/// A buffer of 64 packets overflows. What the retransmissions cost is neither path nor bytes.
+TEST(JobParts, LossesAreRecovery) {
+  for (const auto recovery :
+       {transport::LossRecovery::go_back_n, transport::LossRecovery::selective_repeat}) {
+    auto config = job_run(free_star(3, microseconds(50)), {.bytes = 3 << 20});
+    config.perf.qp.recovery = recovery;
+    config.jobs[0].schedule = {{.from = 0, .to = 2, .bytes = 2 << 20},
+                               {.from = 1, .to = 2, .bytes = 2 << 20}};
+    config.topology.switches[0].buffer_bytes = 64 * 4200;
+    const NetworkResult result = run_network(config);
+    EXPECT_GT(result.dropped(), 0u);
+    const TimeParts parts = parts_of(result);
+    EXPECT_NEAR(us_of(parts.path), 101, 0.1);
+    EXPECT_GT(us_of(parts.recovery), 200);  // a round trip at least
+    EXPECT_GT(us_of(parts.serialisation), 0.9 * (2 << 20) / kBytesPerUs);
+  }
+}
+
 /// Iterations are told apart though a rank may be ahead.
 TEST(Jobs, RanksThatAreAheadDoNotDisturb) {
   auto config = job_run(free_star(5, microseconds(5)),
