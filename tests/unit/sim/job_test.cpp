@@ -211,6 +211,15 @@ TEST(Jobs, OtherAlgorithmsTakeTheTimeOfTheirFormulas) {
   }
 }
 
+/// Each rank sends all of it to two others at once: two levels below the root of seven ranks.
+TEST(Jobs, ABroadcastInATreeTakesTheTimeOfItsFormula) {
+  const auto config = job_run(
+      free_star(7, microseconds(5)),
+      {.collective = Collective::broadcast, .algorithm = Algorithm::tree, .bytes = 64ull << 20});
+  const double expected = 2 * (2 * (64 << 20) / kBytesPerUs + kDelayUs + kStoreUs);
+  EXPECT_NEAR(us_of(run_network(config)), expected, 0.01 * expected);
+}
+
 TEST(Jobs, ComputingOverlapsAsFarAsStated) {
   auto config = job_run(free_star(4, microseconds(5)), {.bytes = 64ull << 20});
   const double alone = us_of(run_network(config));
