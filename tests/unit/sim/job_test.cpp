@@ -235,6 +235,19 @@ TEST(Jobs, ComputingOverlapsAsFarAsStated) {
   EXPECT_NEAR(time(1), 3 * 20'000, 0.01 * 60'000);   // all of it is hidden
 }
 
+TEST(Jobs, TheirProgressIsThatOfTheirBytes) {
+  auto config = job_run(free_star(4, microseconds(5)), {.bytes = 64ull << 20});
+  config.jobs[0].repeat = 2;
+  config.sample = milliseconds(1);
+  std::vector<double> shares;
+  const NetworkResult result =
+      run_network(config, {}, [&](double share) { shares.push_back(share); });
+  ASSERT_GT(shares.size(), 10u);
+  EXPECT_TRUE(std::ranges::is_sorted(shares));
+  EXPECT_NEAR(shares[shares.size() / 2], 0.5, 0.2);
+  EXPECT_EQ(shares.back(), 1);
+}
+
 TEST(Jobs, TwoJobsShareTheirLinks) {
   auto config = job_run(free_star(2, microseconds(5)), {.bytes = 64ull << 20});
   const double alone = us_of(run_network(config));
