@@ -75,6 +75,13 @@ class Nics(unittest.TestCase):
         eight = self.run_of('--nic', 'connectx-7-400g', '-s', '16KiB', '-q', 8, '-n', 4000)['bw_steady_gbps']
         self.assertAlmostEqual(eight, 4096 * 8 / FULL_WIRE_NS, delta=0.003 * eight)
 
+    def test_plan_knows_that_one_qp_pauses(self):
+        done = subprocess.run([GEN, 'plan', '--nic', 'connectx-7-400g', '--delay', '1us', '-s', '16KiB', '-t', '128',
+                               '--json'], capture_output=True, text=True, timeout=TIMEOUT, check=True)
+        plan = json.loads(done.stdout)
+        self.assertEqual((plan['limit'], plan['qps_needed']), ('time between messages', 2))
+        self.assertAlmostEqual(plan['lossless_gbps'], 380, delta=1)
+
     def test_a_nic_takes_its_time_to_react_to_a_gap(self):
         path = self.write('loss.toml', LOSS)
 
