@@ -22,7 +22,8 @@ Parsed<bool> set(const Figure& row, void* object, const Value& value) {
 void read_settings(const Table& table, const FigureTable& rows, void* object) {
   for (const Figure& row : rows.rows)
     if (row.is_setting())
-      (void)table.get(key_of_setting(row), [&](const Value& value) { return set(row, object, value); });
+      (void)table.get(key_of_setting(row),
+                      [&](const Value& value) { return set(row, object, value); });
 }
 
 }  // namespace lw::config

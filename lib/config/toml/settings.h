@@ -7,8 +7,9 @@
 namespace lw::config {
 
 /// Sets the settings of `object`, the struct of `rows`, from the keys of a table, which have the
-/// rows' names, without the unit of times and rates (key_of_setting()). Absent keys leave them as they are. Errors are recorded with their position; the
-/// caller calls Table::finish(), which refuses other keys.
+/// rows' names, without the unit of times and rates (key_of_setting()). Absent keys leave them as
+/// they are. Errors are recorded with their position; the caller calls Table::finish(), which
+/// refuses other keys.
 void read_settings(const Table& table, const FigureTable& rows, void* object);
 
 }  // namespace lw::config
