@@ -27,7 +27,7 @@ sim::NetworkProgress progress_on(bool shown) {
     const int percent = static_cast<int>(100 * share);
     if (percent == last) return;
     last = percent;
-    std::fputs(fmt::format("\r{} % of the virtual time", percent).c_str(), stderr);
+    std::fputs(fmt::format("\r{} % of the run", percent).c_str(), stderr);
     if (percent == 100) std::fputs("\r\x1b[K", stderr);
   };
 }

@@ -41,18 +41,36 @@ std::string cells_text(const ExperimentResults& results) {
   return text;
 }
 
-/// Returns the contents of the path profiles. A file that can't be read is reported elsewhere.
-std::string paths_text(const ExperimentResults& results) {
+/// A parameter that names a profile, of one kind or of two.
+struct ProfileParameter {
+  std::string_view name, kind, other_kind;
+};
+constexpr ProfileParameter kProfileParameters[] = {
+    {"path", config::kPathProfiles, config::kImpairProfiles},
+    {"network", config::kNetworkProfiles, config::kNetworkProfiles},
+    {"nic", config::kNicProfiles, config::kNicProfiles},
+    {"cc", config::kCongestionProfiles, config::kCongestionProfiles}};
+
+/// Returns the contents of the profiles that a parameter of the cells names. A file that can't be
+/// read is reported elsewhere.
+std::string profiles_text(const ExperimentResults& results, const ProfileParameter& parameter) {
   std::set<std::string> files;
   for (const Cell& cell : results.cells)
-    if (const std::string* file = cell.find("path")) files.insert(*file);
+    if (const std::string* file = cell.find(parameter.name)) files.insert(*file);
   std::string text;
   for (const std::string& file : files) {
-    const auto found = config::find_profile(file, {config::kPathProfiles, config::kImpairProfiles});
+    const auto found = config::find_profile(file, {parameter.kind, parameter.other_kind});
     if (!found) continue;
     note_input(*found);
     text += read_file(*found).value_or(std::string());
   }
+  return text;
+}
+
+std::string profiles_text(const ExperimentResults& results) {
+  std::string text;
+  for (const ProfileParameter& parameter : kProfileParameters)
+    text += profiles_text(results, parameter);
   return text;
 }
 
@@ -116,7 +134,7 @@ Json identity_of(const ExperimentResults& results) {
           {"seed", results.profile.seed},
           {"runs", tasks_of(results.cells).size()},
           {"cells", hex_of(cells_text(results))},
-          {"paths", hex_of(paths_text(results))}};
+          {"paths", hex_of(profiles_text(results))}};
 }
 
 std::string difference(const Json& theirs, const Json& ours) {

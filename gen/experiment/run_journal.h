@@ -9,7 +9,8 @@
 namespace lw::gen::experiment {
 
 /// Returns what must be equal in two sessions so that their results can be combined: version and
-/// build of the program, seed, cells, and the contents of the path profiles that the cells name.
+/// build of the program, seed, cells, and the contents of the profiles (paths, networks, NICs,
+/// DCQCN) that the cells name.
 report::Json identity_of(const ExperimentResults& results);
 
 /// Returns the first difference of two identities: "version: 0.1.0, here 0.2.0"; empty if they are

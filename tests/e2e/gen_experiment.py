@@ -363,6 +363,15 @@ class Experiment(unittest.TestCase):
         path.write_text('[[rule]]\nname = "r"\ndelay = "2ms"\n', encoding='utf-8')
         self.assertIn('paths: ', self.experiment(file, '--resume', code=2).stderr)
 
+    def test_resume_sees_a_changed_nic(self):
+        nic = self.folder / 'nic.toml'
+        nic.write_text('[nic]\nrate = "10Gb/s"\n', encoding='utf-8')
+        file = self.write(f'[[scenario]]\n[scenario.set]\ndelay = "1us"\nnic = "{nic}"\n')
+        self.experiment(file)
+        self.experiment(file, '--resume')
+        nic.write_text('[nic]\nrate = "20Gb/s"\n', encoding='utf-8')
+        self.assertIn('paths: ', self.experiment(file, '--resume', code=2).stderr)
+
     def test_parameters_are_perfs_options(self):
         file = self.write('[[scenario]]\n[scenario.set]\ndelay = "1ms"\nop = "read"\n'
                           'size = ["64KiB", "1MiB"]\nqps = 3\nreads = 4\n')

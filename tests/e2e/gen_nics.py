@@ -75,6 +75,13 @@ class Nics(unittest.TestCase):
         eight = self.run_of('--nic', 'connectx-7-400g', '-s', '16KiB', '-q', 8, '-n', 4000)['bw_steady_gbps']
         self.assertAlmostEqual(eight, 4096 * 8 / FULL_WIRE_NS, delta=0.003 * eight)
 
+    def test_plan_knows_that_one_qp_pauses(self):
+        done = subprocess.run([GEN, 'plan', '--nic', 'connectx-7-400g', '--delay', '1us', '-s', '16KiB', '-t', '128',
+                               '--json'], capture_output=True, text=True, timeout=TIMEOUT, check=True)
+        plan = json.loads(done.stdout)
+        self.assertEqual((plan['limit'], plan['qps_needed']), ('time between messages', 2))
+        self.assertAlmostEqual(plan['lossless_gbps'], 380, delta=1)
+
     def test_a_nic_takes_its_time_to_react_to_a_gap(self):
         path = self.write('loss.toml', LOSS)
 
@@ -83,12 +90,21 @@ class Nics(unittest.TestCase):
             return json.loads(done.stdout)['elapsed_ns']
         self.assertAlmostEqual(elapsed('--nic', 'connectx-5-100g') - elapsed(), 20_000, delta=2)
 
+    def experiment(self, name):
+        """The results of an experiment whose comparisons hold."""
+        done = subprocess.run([GEN, 'experiment', name, '--jobs', '1', '--out', self.folder / 'out'],
+                              capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return json.loads((self.folder / 'out' / f'{name}.json').read_text(encoding='utf-8'))
+
+    def test_rates_are_those_of_issue_2409(self):
+        """Four cells within 1 % of the published ones, of which one is an input."""
+        compared = self.experiment('nccl-2409')['comparisons']
+        self.assertEqual([row['holds'] for row in compared], [True] * 4)
+
     def test_late_cnps_cause_pauses(self):
         """aliyun/ns-3-alibabacloud issue 12; the threshold of PFC is not a matter of the delay."""
-        done = subprocess.run([GEN, 'experiment', 'late-cnps', '--jobs', '1', '--out', self.folder / 'out'],
-                              capture_output=True, text=True, timeout=TIMEOUT, check=False)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        cells = json.loads((self.folder / 'out' / 'late-cnps.json').read_text(encoding='utf-8'))['cells']
+        cells = self.experiment('late-cnps')['cells']
         paused = {cell['parameters']['cnp_delay']: cell['runs'][0]['hosts_paused_us'] for cell in cells}
         self.assertEqual((paused['0'], paused['4']), (0, 0))
         self.assertGreater(paused['20'], 0)

@@ -75,7 +75,7 @@ class Point:
     def other_options(self, rng, some):
         more = []
         for name, low, high in (('--nic-per-packet', 1, 2000), ('--nic-per-message', 1, 5000),
-                                ('--nic-latency', 1, 5000)):
+                                ('--nic-latency', 1, 5000), ('--nic-message-gap', 1, 2000)):
             if rng.random() < 0.3:
                 more += [name, f'{some(low, high)}ns']
         if rng.random() < 0.3:

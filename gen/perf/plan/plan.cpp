@@ -29,6 +29,8 @@ std::string_view name_of(PlanLimit limit) noexcept {
       return "outstanding READs";
     case PlanLimit::psn_window:
       return "PSN window";
+    case PlanLimit::messages:
+      return "time between messages";
     case PlanLimit::none:
       return "nothing gets through";
   }
@@ -44,12 +46,16 @@ std::optional<double> Plan::window_packets(const perf::PerfConfig& config) const
 namespace {
 
 /// Which limit the rate without losses has reached.
-PlanLimit limit_of(const Windows& windows, const Plan& plan) noexcept {
-  constexpr double kFull = 0.999;
+PlanLimit limit_of(const Windows& windows, const Plan& plan,
+                   const perf::PerfConfig& config) noexcept {
+  constexpr double kFull = 0.999, kNearly = 0.99;
   if (plan.lossless.bps <= 0) return PlanLimit::none;
   const bool receiver = windows.message > windows.line_message;
   const double most = plan.goodput_bps * windows.line_message / windows.message;
-  if (plan.lossless.bps < kFull * most) return windows.limit;
+  const double of_qps = windows.qps * 8e9 * config.size / windows.qp_message;
+  if (plan.lossless.bps < kFull * most)
+    return of_qps < most && plan.lossless.bps > kNearly * of_qps ? PlanLimit::messages
+                                                                 : windows.limit;
   return receiver ? PlanLimit::receiver : PlanLimit::line;
 }
 
@@ -120,7 +126,7 @@ void simulate_lossless(Plan& plan, const perf::PerfConfig& config, const PlanRun
   plan.lossless = rate_of(run, false);
   note_failure(plan, run);
   if (plan.lossless.known() && (went_smoothly(run) || plan.lossless.bps == 0))
-    plan.limit = limit_of(windows_of(config), plan);
+    plan.limit = limit_of(windows_of(config), plan, config);
 }
 
 /// Whether a loss costs more, or less, than down to `goal`; nothing: the interval holds it.
@@ -167,11 +173,13 @@ Plan computed_plan(const perf::PerfConfig& config) {
   const double cycle = windows.round_trip + windows.message;
   plan.needed = static_cast<std::uint64_t>(std::ceil(cycle / windows.message));
   plan.configured = static_cast<std::uint64_t>(windows.depth) * config.qps;
-  plan.qps_needed = (plan.needed * config.qps + plan.configured - 1) / plan.configured;
+  const auto between = static_cast<std::uint64_t>(std::ceil(windows.qp_message / windows.message));
+  plan.qps_needed =
+      std::max(between, (plan.needed * config.qps + plan.configured - 1) / plan.configured);
   plan.in_flight = packets_in_flight(config, windows);
   if (const auto rate = exact_rate(config, windows)) {
     plan.lossless = {.source = PlanSource::computed, .bps = *rate};
-    plan.limit = limit_of(windows, plan);
+    plan.limit = limit_of(windows, plan, config);
     if (!by_chance(config)) plan.throughput = plan.lossless;
   }
   return plan;

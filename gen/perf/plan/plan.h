@@ -21,7 +21,8 @@ enum class PlanLimit : std::uint8_t {
   outstanding_wqes,
   reads,
   psn_window,
-  none  // nothing gets through
+  messages,  // the least time between two of a QP
+  none       // nothing gets through
 };
 
 std::string_view name_of(PlanLimit limit) noexcept;  // "tx depth"

@@ -65,6 +65,17 @@ void observe_plan(Judge& judge, const Plan& plan) {
        .count = 1});
 }
 
+namespace {
+
+/// What one QP needs to fill the link; empty: it may not, as it pauses between messages.
+std::string one_qp_text(const perf::PerfConfig& config, const Plan& plan) {
+  if (config.qp.message_gap > Duration{}) return {};
+  return fmt::format(", or one with a tx depth{} of {}",
+                     config.fetches() ? " and READs" : " and window", plan.needed);
+}
+
+}  // namespace
+
 std::string plan_text(const perf::PerfConfig& config, const Plan& plan) {
   std::string text = fmt::format(
       "round trip      {} ({} there, {} back, {} in each host and NIC, each way)\n"
@@ -76,13 +87,12 @@ std::string plan_text(const perf::PerfConfig& config, const Plan& plan) {
       format_bit_rate(config.nic.rate_bps), format_bit_rate(plan.goodput_bps),
       wire::name_of(config.operation), config.size);
   text += fmt::format(
-      "to fill it      {} outstanding: {} of {} each, or one with a tx depth{} of {}\n"
+      "to fill it      {} outstanding: {} of {} each{}\n"
       "configured      {}, {} outstanding in all: {}\n"
       "what binds      {}\n",
       counted(plan.needed, "message"), counted(plan.qps_needed, "QP"), plan.configured / config.qps,
-      config.fetches() ? " and READs" : " and window", plan.needed, counted(config.qps, "QP"),
-      counted(plan.configured, "message"), plan_rate_text(plan.lossless),
-      plan.limit ? name_of(*plan.limit) : "not known");
+      one_qp_text(config, plan), counted(config.qps, "QP"), counted(plan.configured, "message"),
+      plan_rate_text(plan.lossless), plan.limit ? name_of(*plan.limit) : "not known");
   return text + loss_text(config, plan);
 }
 

@@ -49,12 +49,22 @@ bool port_is_slowest(const perf::PerfConfig& config) noexcept {
   const double path = config.path.rate_bps;
   return !config.path.rules && (path <= 0 || path >= config.nic.rate_bps) &&
          !limits_sends(config) && config.nic.per_packet == Duration{} &&
-         config.nic.per_message == Duration{};
+         config.nic.per_message == Duration{} && config.qp.message_gap == Duration{};
 }
 
 /// Whether messages leave whole, one after the other: a QP keeps the port until its message ends.
 bool leave_whole(const perf::PerfConfig& config, const Windows& windows) noexcept {
   return windows.qps == 1 || windows.packets <= config.nic.arbitration_burst;
+}
+
+/// What the least time between two messages adds to the last packet's time on the link, in ns.
+double gap_beyond_last_packet(const perf::PerfConfig& config) noexcept {
+  transport::Packet last;
+  last.opcode =
+      transport::OpcodeSet(config.qp.transport).of(config.operation, wire::Position::only);
+  last.payload = config.sends_data() && config.size > 0 ? (config.size - 1) % config.qp.mtu + 1 : 0;
+  const double ns = transport::wire_bytes(last) * 8e9 / config.nic.rate_bps;
+  return std::max(0.0, static_cast<double>(config.qp.message_gap.count()) - ns);
 }
 
 /// Whether a timer may expire although nothing is lost: an answer waits for all windows at most.
@@ -82,6 +92,7 @@ Windows windows_of(const perf::PerfConfig& config) noexcept {
   windows.message = windows.line_message;
   if (limits_sends(config))
     windows.message = std::max(windows.message, 8e9 * config.size / config.nic.receive_send_bps);
+  windows.qp_message = windows.line_message + gap_beyond_last_packet(config);
   windows.packets = config.is_atomic() ? 1 : transport::packets_of(config.size, config.qp.mtu);
   windows.qps = config.qps;
   tighten(windows, config);

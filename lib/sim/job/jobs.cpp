@@ -120,6 +120,12 @@ std::uint64_t Jobs::bytes() const noexcept {
   return sum;
 }
 
+double Jobs::share() const noexcept {
+  double all = 0;
+  for (const auto& job : jobs_) all += static_cast<double>(job->all_bytes());
+  return all > 0 ? static_cast<double>(bytes()) / all : 1;
+}
+
 std::vector<JobResult> Jobs::results() const {
   std::vector<JobResult> results;
   for (const auto& job : jobs_) results.push_back(job->result());

@@ -36,6 +36,8 @@ class Jobs final : public transport::Application {
   [[nodiscard]] std::vector<JobResult> results() const;
   /// Payload of all messages that arrived.
   [[nodiscard]] std::uint64_t bytes() const noexcept;
+  /// Share of the bytes of all jobs that have arrived, 0 to 1; 1: there are no jobs.
+  [[nodiscard]] double share() const noexcept;
   /// Each QP by the host that sends on it, and its number there.
   [[nodiscard]] const std::vector<std::pair<Node, std::uint32_t>>& sending_qps() const noexcept {
     return sending_qps_;

@@ -23,6 +23,7 @@ RunningJob::RunningJob(const JobConfig& config, std::size_t number, Network& net
       step_(steps_of(schedule_)),
       queue_of_(schedule_.size()) {
   for (std::uint32_t i = 0; i < schedule_.size(); ++i) {
+    all_bytes_ += schedule_[i].bytes * config.repeat;
     ranks_[schedule_[i].from].out.push_back(i);
     ranks_[schedule_[i].to].in.push_back(i);
     for (const std::uint32_t before : schedule_[i].after) next_[before].push_back(i);

@@ -57,7 +57,9 @@ class RunningJob {
 
   /// All ranks have ended all iterations.
   [[nodiscard]] bool done() const noexcept;
+  /// Payload of all messages that arrived, and of all that the job has.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return result_.bytes; }
+  [[nodiscard]] std::uint64_t all_bytes() const noexcept { return all_bytes_; }
   [[nodiscard]] const JobConfig& config() const noexcept { return config_; }
   [[nodiscard]] JobResult result() const;
 
@@ -106,6 +108,7 @@ class RunningJob {
   std::size_t number_;
   Network& network_;
   transport::Application& application_;
+  std::uint64_t all_bytes_ = 0;
   std::vector<Rank> ranks_;
   std::vector<std::vector<std::uint32_t>> next_;  // transfers that wait for each
   std::vector<std::uint32_t> arrived_;            // of each transfer: in so many iterations

@@ -70,6 +70,7 @@ class NetworkRun {
   void run_past_warm_up(Instant until);
   void sample(Instant at);
   void end_warm_up();
+  [[nodiscard]] double share_done(Instant at) const noexcept;
   void finish_ports();
   void finish_flows();
   void advance(Instant until);
@@ -182,9 +183,7 @@ NetworkResult NetworkRun::result(const NetworkProgress& progress) {
   for (Instant at = Instant{} + config_.sample; at <= end && !done(); at += config_.sample) {
     run_past_warm_up(at);
     sample(at);
-    if (progress)
-      progress(static_cast<double>((at - Instant{}).count()) /
-               static_cast<double>(config_.perf.duration.count()));
+    if (progress) progress(share_done(at));
     if (config_.perf.stopped()) {
       result_.stopped = true;
       break;
@@ -199,6 +198,13 @@ NetworkResult NetworkRun::result(const NetworkProgress& progress) {
   look_for_deadlocks();
   result_.events = network_.events();
   return std::move(result_);
+}
+
+/// Of the bytes of jobs, which end a run before its time, or else of the time.
+double NetworkRun::share_done(Instant at) const noexcept {
+  if (!config_.jobs.empty()) return jobs_.share();
+  return static_cast<double>((at - Instant{}).count()) /
+         static_cast<double>(config_.perf.duration.count());
 }
 
 void NetworkRun::finish_ports() {

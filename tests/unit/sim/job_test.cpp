@@ -211,6 +211,15 @@ TEST(Jobs, OtherAlgorithmsTakeTheTimeOfTheirFormulas) {
   }
 }
 
+/// Each rank sends all of it to two others at once: two levels below the root of seven ranks.
+TEST(Jobs, ABroadcastInATreeTakesTheTimeOfItsFormula) {
+  const auto config = job_run(
+      free_star(7, microseconds(5)),
+      {.collective = Collective::broadcast, .algorithm = Algorithm::tree, .bytes = 64ull << 20});
+  const double expected = 2 * (2 * (64 << 20) / kBytesPerUs + kDelayUs + kStoreUs);
+  EXPECT_NEAR(us_of(run_network(config)), expected, 0.01 * expected);
+}
+
 TEST(Jobs, ComputingOverlapsAsFarAsStated) {
   auto config = job_run(free_star(4, microseconds(5)), {.bytes = 64ull << 20});
   const double alone = us_of(run_network(config));
@@ -224,6 +233,19 @@ TEST(Jobs, ComputingOverlapsAsFarAsStated) {
   EXPECT_NEAR(time(0), 3 * (20'000 + alone), 10);
   EXPECT_NEAR(time(0.2), 3 * (16'000 + alone), 10);  // it goes on behind the computing
   EXPECT_NEAR(time(1), 3 * 20'000, 0.01 * 60'000);   // all of it is hidden
+}
+
+TEST(Jobs, TheirProgressIsThatOfTheirBytes) {
+  auto config = job_run(free_star(4, microseconds(5)), {.bytes = 64ull << 20});
+  config.jobs[0].repeat = 2;
+  config.sample = milliseconds(1);
+  std::vector<double> shares;
+  const NetworkResult result =
+      run_network(config, {}, [&](double share) { shares.push_back(share); });
+  ASSERT_GT(shares.size(), 10u);
+  EXPECT_TRUE(std::ranges::is_sorted(shares));
+  EXPECT_NEAR(shares[shares.size() / 2], 0.5, 0.2);
+  EXPECT_EQ(shares.back(), 1);
 }
 
 TEST(Jobs, TwoJobsShareTheirLinks) {
