@@ -42,13 +42,13 @@ struct FieldRow {
 constexpr std::string_view kUses[] = {"applied", "constant", "refused"};
 
 std::string type_of(const otg::Field& field) {
-  static constexpr std::string_view kTypes[] = {
-      "boolean", "integer", "number", "string", "string",         "hex", "ipv4",
-      "ipv6",    "mac",     "object", "list",   "list of string", ""};
-  const std::string_view type = kTypes[static_cast<std::size_t>(field.type)];
-  if (field.message == nullptr) return std::string(type);
-  return field.type == otg::Field::Type::objects ? fmt::format("list of {}", field.message().name)
-                                                 : std::string(field.message().name);
+  static constexpr std::string_view kTypes[] = {"boolean", "integer", "number", "string",
+                                                "string",  "hex",     "ipv4",   "ipv6",
+                                                "mac",     "object",  ""};
+  const std::string_view type = field.message != nullptr
+                                    ? field.message().name
+                                    : kTypes[static_cast<std::size_t>(field.type)];
+  return fmt::format("{}{}", field.list ? "list of " : "", type);
 }
 
 std::string bounds_of(const otg::Field& field) {

@@ -20,11 +20,23 @@ namespace {
 constexpr std::uint32_t kMostHeaders = 14 + 40 + 8 + 12 + 16 + 4 + 3 + 4;
 constexpr std::uint16_t kDeepRing = 4096;  // the burst of a deep window must fit
 
+/// Bytes of a flow's longest frame, without FCS.
+std::size_t longest_of(const PlannedPackets& flow) noexcept {
+  return PacketFrame::length_of(flow.sizes.largest());
+}
+
 std::uint32_t buffer_size_of(const LabPlan& plan) noexcept {
   std::uint32_t longest = nic::PoolConfig{}.frame_size;
   for (const PlannedQp& qp : plan.qps) longest = std::max(longest, qp.ib_mtu + kMostHeaders);
+  for (const PlannedPackets& flow : plan.packets)
+    longest = std::max(longest, static_cast<std::uint32_t>(longest_of(flow)));
   return longest;
 }
+
+/// A flow of QPs or of packets.
+struct NamedFlow {
+  std::string_view name;
+};
 
 /// Indices of `items` whose names are asked for; all, if none are. Unknown names are problems.
 template <class Items>
@@ -90,6 +102,19 @@ Result<void> Lab::check_rates() const {
           "ports[{}].location: the port has no line rate that target_line_rate is a share of: "
           "expected one after the port, \"{},rate=10Gb/s\"",
           qp.rated_port, parts_.plan.ports[qp.rated_port].location));
+  for (const PlannedPackets& flow : parts_.plan.packets) {
+    const auto needs = [](const FlowTime& time) {
+      return time.choice == "bytes" && time.bytes > 0;
+    };
+    const bool of_line = flow.rate.unit == config::Rate::Unit::link || needs(flow.span.delay) ||
+                         (flow.span.burst > 0 && needs(flow.span.gap));
+    if (of_line && parts_.line_bps(flow.port) <= 0)
+      return fail(
+          fmt::format("{}: the port has no line rate that a percentage, or a time in bytes, is of: "
+                      "expected one "
+                      "after the port, \"{},rate=10Gb/s\"",
+                      flow.path, parts_.plan.ports[flow.port].location));
+  }
   return {};
 }
 
@@ -101,6 +126,11 @@ Result<void> Lab::check_mtus() const {
         !fits)
       return fits;
   }
+  for (const PlannedPackets& flow : parts_.plan.packets)
+    if (auto fits = check_mtu(parts_.ports.all()[flow.port], fmt::format("flow \"{}\"", flow.name),
+                              longest_of(flow), 0);
+        !fits)
+      return fits;
   return {};
 }
 
@@ -118,10 +148,23 @@ void Lab::build() {
         std::make_unique<LabHost>(parts_.plan, i, *parts_.hubs[parts_.plan.hosts[i].port], own));
   }
   for (const auto& hub : parts_.hubs) hub->complete();
+  if (!parts_.plan.packets.empty()) build_packets();
   for (std::size_t i = 0; i < parts_.hubs.size(); ++i) {
     parts_.samples[i].link = parts_.hubs[i]->port().link_up();
     parts_.samples[i].changed_ns = nic::wall_clock_ns();
   }
+}
+
+void Lab::build_packets() {
+  PacketFlows::Flows flows;
+  for (std::size_t i = 0; i < parts_.plan.packets.size(); ++i) {
+    const std::size_t port = parts_.plan.packets[i].port;
+    flows.push_back(std::make_unique<PacketFlow>(parts_.plan, i, *parts_.hubs[port], parts_.hosts,
+                                                 parts_.line_bps(port), parts_.clock));
+  }
+  parts_.packets = std::make_unique<PacketFlows>(std::move(flows));
+  for (std::size_t i = 0; i < parts_.hubs.size(); ++i)
+    parts_.hubs[i]->set_watch(*parts_.packets, i);
 }
 
 Result<void> Lab::poll() {
@@ -134,6 +177,7 @@ Result<void> Lab::poll() {
     worked |= *did;
   }
   for (const auto& run : parts_.runs) run->post(now);
+  if (parts_.packets) worked |= parts_.packets->send_due(now);
   for (const auto& hub : parts_.hubs) {
     hub->flush();
     hub->release();
@@ -146,6 +190,7 @@ Result<void> Lab::poll() {
 void Lab::rest(Instant now) {
   Duration nap = std::chrono::microseconds(500);
   for (const auto& host : parts_.hosts) nap = std::min(nap, host->pause(now));
+  if (parts_.packets) nap = std::min(nap, parts_.packets->pause_until_due(now));
   if (nap == Duration{})
     idle_.yield();
   else
@@ -158,6 +203,7 @@ void Lab::sample(Instant now) {
   const double seconds = std::chrono::duration<double>(now - sampled_).count();
   sampled_ = now;
   for (std::size_t i = 0; i < parts_.hubs.size(); ++i) sample_port(i, seconds);
+  if (parts_.packets) parts_.packets->sample(seconds);
 }
 
 void Lab::sample_port(std::size_t port, double seconds) {
@@ -236,29 +282,52 @@ void Lab::set_peers(const std::vector<std::string>& names, bool up, ModelReader&
 }
 
 void Lab::set_traffic(const FlowTransmit& asked, ModelReader& reader) {
-  const auto flows =
-      chosen(parts_.plan.flows, asked.flow_names, "traffic.flow_transmit.flow_names", reader);
+  const std::size_t of_qps = parts_.plan.flows.size();
+  std::vector<NamedFlow> all;
+  for (const PlannedFlow& flow : parts_.plan.flows) all.push_back({flow.name});
+  for (const PlannedPackets& flow : parts_.plan.packets) all.push_back({flow.name});
+  const auto flows = chosen(all, asked.flow_names, "traffic.flow_transmit.flow_names", reader);
   if (!reader.problems().empty()) return;
-  using State = FlowRun::State;
-  const State state = asked.state == "stop"    ? State::stopped
-                      : asked.state == "pause" ? State::paused
-                                               : State::started;
+  const Instant now = nic::now();
   std::vector<std::size_t> cleared;
   for (const std::size_t flow : flows) {
-    const std::size_t qp = parts_.plan.flows[flow].qp;
-    const bool first = std::ranges::find(cleared, qp) == cleared.end();
-    if (asked.state == "start" && first) {
-      cleared.push_back(qp);
-      parts_.runs[qp]->clear();
-      if (const auto partner = parts_.plan.qps[qp].partner) parts_.runs[*partner]->clear();
-    }
-    for (FlowRun& run : parts_.runs[qp]->flows)
-      if (run.flow == &parts_.plan.flows[flow]) run.state = state;
+    if (flow < of_qps)
+      set_qp_flow(flow, asked.state, cleared);
+    else
+      set_packets(*parts_.packets->all()[flow - of_qps], asked.state, now);
   }
+}
+
+/// `cleared`: QPs whose counters this request has set to 0.
+void Lab::set_qp_flow(std::size_t flow, const std::string& asked,
+                      std::vector<std::size_t>& cleared) {
+  using State = FlowRun::State;
+  const State state = asked == "stop"    ? State::stopped
+                      : asked == "pause" ? State::paused
+                                         : State::started;
+  const std::size_t qp = parts_.plan.flows[flow].qp;
+  if (asked == "start" && std::ranges::find(cleared, qp) == cleared.end()) {
+    cleared.push_back(qp);
+    parts_.runs[qp]->clear();
+    if (const auto partner = parts_.plan.qps[qp].partner) parts_.runs[*partner]->clear();
+  }
+  for (FlowRun& run : parts_.runs[qp]->flows)
+    if (run.flow == &parts_.plan.flows[flow]) run.state = state;
+}
+
+void Lab::set_packets(PacketFlow& flow, const std::string& asked, Instant now) {
+  if (asked == "start") flow.start(now);
+  if (asked == "resume") flow.resume(now);
+  if (asked == "pause") flow.pause(now);
+  if (asked == "stop") flow.stop();
 }
 
 std::vector<std::string> Lab::silent_flows() const {
   std::vector<std::string> silent;
+  if (parts_.packets)
+    for (const auto& flow : parts_.packets->all())
+      if (const std::string why = why_silent(*flow); !why.empty())
+        silent.push_back(fmt::format("flow \"{}\": {}", excerpt(flow->planned().name), why));
   for (const auto& run : parts_.runs) {
     if (run->is_open() && !run->broken()) continue;
     const char* why = run->broken() ? "has failed: disconnect its peer, and connect it again"
@@ -269,6 +338,16 @@ std::vector<std::string> Lab::silent_flows() const {
                                      excerpt(run->planned().name), why));
   }
   return silent;
+}
+
+/// Empty: its frames leave.
+std::string Lab::why_silent(const PacketFlow& flow) const {
+  if (flow.state() != PacketFlow::State::started) return "";
+  const std::size_t port = flow.planned().port;
+  if (!parts_.ports.all()[port].link_up())
+    return fmt::format("port \"{}\" has no link: its frames are not sent",
+                       excerpt(parts_.plan.ports[port].name));
+  return flow.waits() ? "the next hop has not answered: the flow begins when it has" : "";
 }
 
 bool Lab::drained() const noexcept {

@@ -45,7 +45,8 @@ class Lab {
   /// The file of a capture that has ended; empty: adds a problem.
   [[nodiscard]] std::string capture_of(const CaptureRequest& asked, ModelReader& reader) const;
 
-  /// Flows that are started and send nothing, with the reason: the QP is not connected, or failed.
+  /// Flows that are started and send nothing, with the reason: the QP is not connected, or failed;
+  /// the port has no link; the next hop has not answered.
   [[nodiscard]] std::vector<std::string> silent_flows() const;
   /// No flow that is stopped has a message outstanding.
   [[nodiscard]] bool drained() const noexcept;
@@ -60,9 +61,13 @@ class Lab {
   Result<void> check_mtus() const;
   void wait_for_links(const std::atomic<bool>& stop);
   void build();
+  void build_packets();
+  void set_qp_flow(std::size_t flow, const std::string& asked, std::vector<std::size_t>& cleared);
+  static void set_packets(PacketFlow& flow, const std::string& asked, Instant now);
   void sample(Instant now);
   void sample_port(std::size_t port, double seconds);
   void rest(Instant now);
+  [[nodiscard]] std::string why_silent(const PacketFlow& flow) const;
 
   [[nodiscard]] std::string capture_path(std::size_t port) const;
 

@@ -33,6 +33,15 @@ inline constexpr std::uint64_t kMostOutstanding = 1024;
 /// Message of a flow, in bytes: RDMA has none longer (IBTA vol. 1, 9.7.7).
 inline constexpr std::uint64_t kMostMessageBytes = std::uint64_t{1} << 31;
 
+/// Longest frame of a flow, in bytes with FCS.
+inline constexpr std::size_t kMostFrame = 14122;
+
+/// Header bytes of a flow's frames: those of all its headers together.
+inline constexpr std::size_t kMostHeaderBytes = 1024;
+
+/// Longest duration, delay and gap of a flow, in seconds: a year.
+inline constexpr double kMostSeconds = 31'536'000;
+
 /// Longest answer of the process that runs a configuration, in bytes: metrics of 1,024 QPs take
 /// 1 MB.
 inline constexpr std::size_t kMostAnswer = std::size_t{64} << 20;

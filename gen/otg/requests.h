@@ -93,9 +93,14 @@ struct QpMetricsRequest {
   QpColumns per_qp;
   static const ModelMessage& message();
 };
+struct FlowMetricsRequest {
+  std::vector<std::string> flow_names, metric_names;
+  static const ModelMessage& message();
+};
 struct MetricsRequest {
   std::string choice;
   PortMetricsRequest port;
+  FlowMetricsRequest flow;
   PeerMetricsRequest rocev2_ipv4, rocev2_ipv6;
   QpMetricsRequest rocev2_flow;
   static const ModelMessage& message();

@@ -3,6 +3,7 @@
 captures; what is asked is seen by tshark and counted by roce-dissect. LONGWIRE_SEEDS changes the number
 of configurations that are drawn, LONGWIRE_SEED the first of them."""
 
+import ast
 import collections
 import itertools
 import json
@@ -123,6 +124,8 @@ class Model(Otg):
             return
         if model['required']:
             self.assertEqual(row.get('default'), 'required')
+        elif model['default'].startswith('['):
+            self.assertEqual([row.get('default')], [str(value) for value in ast.literal_eval(model['default'])])
         elif model['default']:
             self.assertEqual(row.get('default'), model['default'].lower() if row['type'] == 'boolean'
                              else model['default'])
@@ -163,7 +166,7 @@ class Model(Otg):
         self.refused(server, changed((*parameters, 'ecn'), 'ect'), path + 'ecn', 'non_ect, ect_1, ect_0, ce')
         self.refused(server, changed((*parameters, 'initial_psn'), 1 << 24), path + 'initial_psn', '24 bits')
         self.refused(server, changed(('devices', 1, 'bgp'), {}), 'devices[1].bgp', 'not supported')
-        self.refused(server, changed(('flows',), [{}]), 'flows', 'stateful_flows')
+        self.refused(server, changed(('lags',), [{}]), 'lags', 'not supported')
         self.refused(server, changed(('ports', 0, 'location'), f'memif:{self.folder}/link,server'),
                      'ports[0].location', 'rate=')
         self.refused(server, changed(('devices', 0, 'ethernets', 0, 'connection', 'port_name'), 'tz'),
