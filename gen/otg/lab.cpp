@@ -10,6 +10,7 @@
 
 #include "core/names.h"
 #include "gen/otg/limits.h"
+#include "gen/otg/packet_plan.h"
 #include "nic/clock.h"
 
 namespace lw::gen::otg {
@@ -33,11 +34,6 @@ std::uint32_t buffer_size_of(const LabPlan& plan) noexcept {
   return longest;
 }
 
-/// A flow of QPs or of packets.
-struct NamedFlow {
-  std::string_view name;
-};
-
 /// Indices of `items` whose names are asked for; all, if none are. Unknown names are problems.
 template <class Items>
 std::vector<std::size_t> chosen(const Items& items, const std::vector<std::string>& names,
@@ -59,7 +55,9 @@ std::vector<std::size_t> chosen(const Items& items, const std::vector<std::strin
 }  // namespace
 
 Lab::Lab(LabPlan plan, std::string folder, Ports ports)
-    : parts_{.plan = std::move(plan), .ports = std::move(ports)}, folder_(std::move(folder)) {}
+    : parts_{.plan = std::move(plan), .ports = std::move(ports)},
+      folder_(std::move(folder)),
+      frame_size_(buffer_size_of(parts_.plan)) {}
 
 Lab::~Lab() = default;
 
@@ -102,20 +100,20 @@ Result<void> Lab::check_rates() const {
           "ports[{}].location: the port has no line rate that target_line_rate is a share of: "
           "expected one after the port, \"{},rate=10Gb/s\"",
           qp.rated_port, parts_.plan.ports[qp.rated_port].location));
-  for (const PlannedPackets& flow : parts_.plan.packets) {
-    const auto needs = [](const FlowTime& time) {
-      return time.choice == "bytes" && time.bytes > 0;
-    };
-    const bool of_line = flow.rate.unit == config::Rate::Unit::link || needs(flow.span.delay) ||
-                         (flow.span.burst > 0 && needs(flow.span.gap));
-    if (of_line && parts_.line_bps(flow.port) <= 0)
-      return fail(
-          fmt::format("{}: the port has no line rate that a percentage, or a time in bytes, is of: "
-                      "expected one "
-                      "after the port, \"{},rate=10Gb/s\"",
-                      flow.path, parts_.plan.ports[flow.port].location));
-  }
+  for (const PlannedPackets& flow : parts_.plan.packets)
+    if (auto known = check_rate(flow); !known) return known;
   return {};
+}
+
+Result<void> Lab::check_rate(const PlannedPackets& flow) const {
+  const auto needs = [](const FlowTime& time) { return time.choice == "bytes" && time.bytes > 0; };
+  const bool of_line = flow.rate.unit == config::Rate::Unit::link || needs(flow.span.delay) ||
+                       (flow.span.burst > 0 && needs(flow.span.gap));
+  if (!of_line || parts_.line_bps(flow.port) > 0) return {};
+  return fail(fmt::format(
+      "{}: the port has no line rate that a percentage, or a time in bytes, is of: expected one "
+      "after the port, \"{},rate=10Gb/s\"",
+      flow.path, parts_.plan.ports[flow.port].location));
 }
 
 Result<void> Lab::check_mtus() const {
@@ -127,11 +125,18 @@ Result<void> Lab::check_mtus() const {
       return fits;
   }
   for (const PlannedPackets& flow : parts_.plan.packets)
-    if (auto fits = check_mtu(parts_.ports.all()[flow.port], fmt::format("flow \"{}\"", flow.name),
-                              longest_of(flow), 0);
-        !fits)
-      return fits;
+    if (auto fits = check_size(flow); !fits) return fits;
   return {};
+}
+
+Result<void> Lab::check_size(const PlannedPackets& flow) const {
+  if (longest_of(flow) > frame_size_)
+    return fail(
+        fmt::format("{}.size: expected frames of at most {} bytes, as long as those of the "
+                    "configuration that runs, found {}",
+                    flow.path, frame_size_ + kFcs, longest_of(flow) + kFcs));
+  return check_mtu(parts_.ports.all()[flow.port], fmt::format("flow \"{}\"", flow.name),
+                   longest_of(flow), 0);
 }
 
 void Lab::build() {
@@ -148,23 +153,47 @@ void Lab::build() {
         std::make_unique<LabHost>(parts_.plan, i, *parts_.hubs[parts_.plan.hosts[i].port], own));
   }
   for (const auto& hub : parts_.hubs) hub->complete();
-  if (!parts_.plan.packets.empty()) build_packets();
+  parts_.packets = std::make_unique<PacketFlows>();
+  add_packets(std::exchange(parts_.plan.packets, {}));
   for (std::size_t i = 0; i < parts_.hubs.size(); ++i) {
     parts_.samples[i].link = parts_.hubs[i]->port().link_up();
     parts_.samples[i].changed_ns = nic::wall_clock_ns();
   }
 }
 
-void Lab::build_packets() {
-  PacketFlows::Flows flows;
-  for (std::size_t i = 0; i < parts_.plan.packets.size(); ++i) {
-    const std::size_t port = parts_.plan.packets[i].port;
-    flows.push_back(std::make_unique<PacketFlow>(parts_.plan, i, *parts_.hubs[port], parts_.hosts,
-                                                 parts_.line_bps(port), parts_.clock));
+void Lab::add_packets(std::vector<PlannedPackets> flows) {
+  for (PlannedPackets& flow : flows) {
+    const std::size_t port = flow.port;
+    parts_.packets->add(std::make_unique<PacketFlow>(
+        std::move(flow), parts_.packets->free_number(), parts_.plan, parts_.hosts,
+        PacketFlow::Port{*parts_.hubs[port], parts_.line_bps(port)}, parts_.clock));
   }
-  parts_.packets = std::make_unique<PacketFlows>(std::move(flows));
+  if (parts_.packets->all().empty()) return;
   for (std::size_t i = 0; i < parts_.hubs.size(); ++i)
     parts_.hubs[i]->set_watch(*parts_.packets, i);
+}
+
+void Lab::append(const std::vector<FlowMessage>& flows, ModelReader& reader) {
+  const PlanNames names = parts_.plan.names;
+  std::vector<PlannedPackets> planned = plan_packets(flows, parts_.plan, reader);
+  if (parts_.packets->all().size() + planned.size() > kMostPacketFlows)
+    reader.refuse("flows", fmt::format("expected at most {} flows", kMostPacketFlows));
+  for (const PlannedPackets& flow : planned) {
+    if (!reader.problems().empty()) break;
+    const auto known = check_rate(flow), fits = check_size(flow);
+    if (!known || !fits) reader.refuse(flow.path, (known ? fits : known).error().message);
+  }
+  if (reader.problems().empty())
+    add_packets(std::move(planned));
+  else
+    parts_.plan.names = names;
+}
+
+void Lab::remove(const std::vector<std::string>& names, ModelReader& reader) {
+  const auto flows = chosen(parts_.packets->names(), names, "flows", reader);
+  if (!reader.problems().empty()) return;
+  for (const std::string& name : names) parts_.plan.names.flows.erase(name);
+  parts_.packets->remove(names);
 }
 
 Result<void> Lab::poll() {
@@ -177,7 +206,7 @@ Result<void> Lab::poll() {
     worked |= *did;
   }
   for (const auto& run : parts_.runs) run->post(now);
-  if (parts_.packets) worked |= parts_.packets->send_due(now);
+  worked |= parts_.packets->send_due(now);
   for (const auto& hub : parts_.hubs) {
     hub->flush();
     hub->release();
@@ -190,7 +219,7 @@ Result<void> Lab::poll() {
 void Lab::rest(Instant now) {
   Duration nap = std::chrono::microseconds(500);
   for (const auto& host : parts_.hosts) nap = std::min(nap, host->pause(now));
-  if (parts_.packets) nap = std::min(nap, parts_.packets->pause_until_due(now));
+  nap = std::min(nap, parts_.packets->pause_until_due(now));
   if (nap == Duration{})
     idle_.yield();
   else
@@ -203,7 +232,7 @@ void Lab::sample(Instant now) {
   const double seconds = std::chrono::duration<double>(now - sampled_).count();
   sampled_ = now;
   for (std::size_t i = 0; i < parts_.hubs.size(); ++i) sample_port(i, seconds);
-  if (parts_.packets) parts_.packets->sample(seconds);
+  parts_.packets->sample(seconds);
 }
 
 void Lab::sample_port(std::size_t port, double seconds) {
@@ -285,7 +314,7 @@ void Lab::set_traffic(const FlowTransmit& asked, ModelReader& reader) {
   const std::size_t of_qps = parts_.plan.flows.size();
   std::vector<NamedFlow> all;
   for (const PlannedFlow& flow : parts_.plan.flows) all.push_back({flow.name});
-  for (const PlannedPackets& flow : parts_.plan.packets) all.push_back({flow.name});
+  for (const NamedFlow& flow : parts_.packets->names()) all.push_back(flow);
   const auto flows = chosen(all, asked.flow_names, "traffic.flow_transmit.flow_names", reader);
   if (!reader.problems().empty()) return;
   const Instant now = nic::now();
@@ -324,10 +353,9 @@ void Lab::set_packets(PacketFlow& flow, const std::string& asked, Instant now) {
 
 std::vector<std::string> Lab::silent_flows() const {
   std::vector<std::string> silent;
-  if (parts_.packets)
-    for (const auto& flow : parts_.packets->all())
-      if (const std::string why = why_silent(*flow); !why.empty())
-        silent.push_back(fmt::format("flow \"{}\": {}", excerpt(flow->planned().name), why));
+  for (const auto& flow : parts_.packets->all())
+    if (const std::string why = why_silent(*flow); !why.empty())
+      silent.push_back(fmt::format("flow \"{}\": {}", excerpt(flow->planned().name), why));
   for (const auto& run : parts_.runs) {
     if (run->is_open() && !run->broken()) continue;
     const char* why = run->broken() ? "has failed: disconnect its peer, and connect it again"

@@ -168,10 +168,9 @@ QpMetric own_metric(const QpRun& run) {
 }  // namespace
 
 bool LabMetrics::transmits(std::size_t port) const {
-  const bool packets =
-      parts_.packets && std::ranges::any_of(parts_.packets->all(), [&](const auto& flow) {
-        return flow->planned().port == port && flow->state() == PacketFlow::State::started;
-      });
+  const bool packets = std::ranges::any_of(parts_.packets->all(), [&](const auto& flow) {
+    return flow->planned().port == port && flow->state() == PacketFlow::State::started;
+  });
   return packets || std::ranges::any_of(parts_.runs, [&](const auto& run) {
            return parts_.plan.hosts[run->planned().host].port == port &&
                   std::ranges::any_of(run->flows, [](const FlowRun& flow) {
@@ -328,12 +327,10 @@ Json LabMetrics::metrics(const MetricsRequest& asked, ModelReader& reader) const
     return {{"choice", "port_metrics"}, {"port_metrics", std::move(rows)}};
   }
   if (asked.choice == "flow") {
-    check_names(parts_.plan.packets, asked.flow.flow_names, "flow.flow_names", reader);
-    for (std::size_t i = 0; i < parts_.plan.packets.size(); ++i)
-      if (parts_.plan.packets[i].metrics.enable &&
-          is_asked(parts_.plan.packets[i], asked.flow.flow_names))
-        rows.push_back(
-            columns_of(packet_metric(*parts_.packets->all()[i]), asked.flow.metric_names));
+    check_names(parts_.packets->names(), asked.flow.flow_names, "flow.flow_names", reader);
+    for (const auto& flow : parts_.packets->all())
+      if (flow->planned().metrics.enable && is_asked(flow->planned(), asked.flow.flow_names))
+        rows.push_back(columns_of(packet_metric(*flow), asked.flow.metric_names));
     return {{"choice", "flow_metrics"}, {"flow_metrics", std::move(rows)}};
   }
   if (asked.choice == "rocev2_flow") {

@@ -17,6 +17,12 @@ inline constexpr std::size_t kMostBody = std::size_t{1} << 20;
 /// Elements of one list of a configuration.
 inline constexpr std::size_t kMostItems = 1024;
 
+/// Keys of one mapping of a YAML body: twice as many as the largest message of the model has.
+inline constexpr std::size_t kMostMembers = 64;
+
+/// Flows of packets of a configuration: each of them is asked in each round what is due.
+inline constexpr std::size_t kMostPacketFlows = 1024;
+
 /// Problems that an answer lists: the first ones.
 inline constexpr std::size_t kMostProblems = 100;
 

@@ -33,18 +33,19 @@ bool receives(const PlannedPackets& flow, std::size_t port) noexcept {
 
 }  // namespace
 
-PacketFlow::PacketFlow(const LabPlan& plan, std::size_t index, PortHub& hub,
-                       const std::vector<std::unique_ptr<LabHost>>& hosts, double line_bps,
+PacketFlow::PacketFlow(PlannedPackets planned, std::uint32_t number, const LabPlan& plan,
+                       const std::vector<std::unique_ptr<LabHost>>& hosts, const Port& port,
                        const nic::StampClock& clock)
-    : plan_(plan),
-      index_(index),
-      hub_(hub),
+    : planned_(std::move(planned)),
+      flow_(kFirstNumber + number),
+      plan_(plan),
+      hub_(port.hub),
       hosts_(hosts),
-      line_bps_(line_bps),
+      line_bps_(port.line_bps),
       clock_(clock),
-      frames_(frames_of(plan, planned())),
-      sizes_(index, kFirstNumber),
-      rate_(known_rate(planned().rate, line_bps)),
+      frames_(frames_of(plan, planned_)),
+      sizes_(number, kFirstNumber),
+      rate_(known_rate(planned_.rate, port.line_bps)),
       pacer_(rate_, 1),
       run_(static_cast<std::uint16_t>(std::random_device{}())) {}
 
@@ -66,8 +67,8 @@ void PacketFlow::begin(Instant now) {
 
 void PacketFlow::start(Instant now) {
   begin(now);
-  begin_ += time_of(planned().span.delay);
-  resolved_ = planned().ends.empty();
+  begin_ += time_of(planned_.span.delay);
+  resolved_ = planned_.ends.empty();
   ++run_;
   number_ = 0;
   used_ = {};
@@ -90,7 +91,7 @@ void PacketFlow::pause(Instant now) {
 bool PacketFlow::resolve(Instant now) {
   if (resolved_) return true;
   for (std::size_t i = 0; i < frames_.size(); ++i) {
-    const PacketEnds& ends = planned().ends[i];
+    const PacketEnds& ends = planned_.ends[i];
     const auto mac = hosts_[ends.from]->next_mac(plan_.hosts[ends.to].own.ip, now);
     if (!mac) return false;
     frames_[i].set_destination(*mac);
@@ -103,7 +104,7 @@ bool PacketFlow::resolve(Instant now) {
 Instant PacketFlow::due() const noexcept { return begin_ + pacer_.due() + extra_; }
 
 bool PacketFlow::ended(Instant due) const noexcept {
-  const PacketSpan& span = planned().span;
+  const PacketSpan& span = planned_.span;
   return (span.frames && number_ >= *span.frames) ||
          (span.time && due - begin_ + used_ >= *span.time);
 }
@@ -132,17 +133,16 @@ std::size_t PacketFlow::send_due(Instant now) {
 
 void PacketFlow::send_one() {
   const PacketFrame& frame = frames_[number_ % frames_.size()];
-  const std::size_t length = PacketFrame::length_of(planned().sizes.draw(sizes_, number_));
+  const std::size_t length = PacketFrame::length_of(planned_.sizes.draw(sizes_, number_));
   const wire::MutableBytes room = hub_.add(length, &sent_);
   if (!room.empty()) {
-    const auto signature = signature_of(kFirstNumber + static_cast<std::uint32_t>(index_), number_,
-                                        run_, clock_, nic::now());
-    frame.write(number_ / frames_.size(), planned().metrics.enable ? &signature : nullptr, room);
+    const auto signature = signature_of(flow_, number_, run_, clock_, nic::now());
+    frame.write(number_ / frames_.size(), planned_.metrics.enable ? &signature : nullptr, room);
     hub_.added(room);
   }
   ++number_;
   pacer_.advance(wire_bytes(length));
-  const PacketSpan& span = planned().span;
+  const PacketSpan& span = planned_.span;
   if (span.burst > 0 && number_ % span.burst == 0) extra_ += time_of(span.gap);
 }
 
@@ -182,8 +182,30 @@ void PacketFlow::sample(double seconds) noexcept {
   sampled_bytes_ = arrivals_.bytes;
 }
 
-PacketFlows::PacketFlows(Flows flows) : flows_(std::move(flows)) {
+std::uint32_t PacketFlows::free_number() const noexcept {
+  const auto free = std::ranges::find(by_number_, nullptr);
+  return static_cast<std::uint32_t>(free - by_number_.begin());
+}
+
+void PacketFlows::add(std::unique_ptr<PacketFlow> flow) {
+  flows_.push_back(std::move(flow));
+  set_tables();
+}
+
+void PacketFlows::remove(const std::vector<std::string>& names) {
+  std::erase_if(flows_, [&](const auto& flow) {
+    return std::ranges::find(names, flow->planned().name) != names.end();
+  });
+  set_tables();
+}
+
+void PacketFlows::set_tables() {
+  by_number_.clear();
+  places_.clear();
+  plain_.clear();
   for (const auto& flow : flows_) {
+    by_number_.resize(std::max<std::size_t>(by_number_.size(), flow->number() + 1));
+    by_number_[flow->number()] = flow.get();
     const PlannedPackets& planned = flow->planned();
     if (!planned.metrics.enable) continue;
     if (std::ranges::find(places_, flow->payload_at()) == places_.end())
@@ -191,6 +213,12 @@ PacketFlows::PacketFlows(Flows flows) : flows_(std::move(flows)) {
     const std::size_t least = PacketFrame::length_of(planned.sizes.smallest());
     if (least < flow->payload_at() + kSignatureSize + wire::kIcrcSize) plain_.push_back(flow.get());
   }
+}
+
+std::vector<NamedFlow> PacketFlows::names() const {
+  std::vector<NamedFlow> names;
+  for (const auto& flow : flows_) names.push_back({flow->planned().name});
+  return names;
 }
 
 bool PacketFlows::send_due(Instant now) {
@@ -214,11 +242,12 @@ bool PacketFlows::take(std::size_t port, wire::Bytes frame) {
     const auto* signature = wire::view_at<wire::Signature>(frame, place);
     if (signature == nullptr || !signature->present()) continue;
     const wire::SignatureFields fields = signature->fields();
-    const std::size_t index = fields.flow - PacketFlow::kFirstNumber;
-    if (fields.flow < PacketFlow::kFirstNumber || index >= flows_.size()) continue;
-    PacketFlow& flow = *flows_[index];
-    if (flow.payload_at() != place || !receives(flow.planned(), port)) continue;
-    flow.take_signed(fields, frame.size());
+    const std::size_t number = fields.flow - PacketFlow::kFirstNumber;
+    if (fields.flow < PacketFlow::kFirstNumber || number >= by_number_.size()) continue;
+    PacketFlow* flow = by_number_[number];
+    if (flow == nullptr || flow->payload_at() != place || !receives(flow->planned(), port))
+      continue;
+    flow->take_signed(fields, frame.size());
     return true;
   }
   return std::ranges::any_of(plain_, [&](PacketFlow* flow) {

@@ -39,13 +39,21 @@ struct PacketRates {
 class PacketFlow {
  public:
   enum class State : std::uint8_t { stopped, started, paused };
-  /// Number of flow `index` in signatures: those of QPs are below.
+  /// Number of flow 0 in signatures: those of QPs are below.
   static constexpr std::uint32_t kFirstNumber = 0x800000;
 
-  /// `hosts` are the plan's. `line_bps`: of the port that sends; 0: unknown. All outlive the flow.
-  PacketFlow(const LabPlan& plan, std::size_t index, PortHub& hub,
-             const std::vector<std::unique_ptr<LabHost>>& hosts, double line_bps,
+  /// What a flow sends through; it outlives the flow.
+  struct Port {
+    PortHub& hub;
+    double line_bps = 0;  // 0: unknown
+  };
+  /// `number`: from 0, below 2^23; of no other flow. `hosts` are the plan's, and outlive the flow,
+  /// as the plan and the clock do.
+  PacketFlow(PlannedPackets planned, std::uint32_t number, const LabPlan& plan,
+             const std::vector<std::unique_ptr<LabHost>>& hosts, const Port& port,
              const nic::StampClock& clock);
+  PacketFlow(const PacketFlow&) = delete;
+  PacketFlow& operator=(const PacketFlow&) = delete;
 
   /// Counters begin at 0.
   void start(Instant now);
@@ -68,11 +76,12 @@ class PacketFlow {
   /// Measures rates over `seconds`.
   void sample(double seconds) noexcept;
 
-  [[nodiscard]] const PlannedPackets& planned() const noexcept { return plan_.packets[index_]; }
+  [[nodiscard]] const PlannedPackets& planned() const noexcept { return planned_; }
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] const SentFrames& sent() const noexcept { return sent_; }
   [[nodiscard]] const PacketArrivals& arrivals() const noexcept { return arrivals_; }
   [[nodiscard]] const PacketRates& rates() const noexcept { return rates_; }
+  [[nodiscard]] std::uint32_t number() const noexcept { return flow_ - kFirstNumber; }
   /// Where signatures are in its frames, in bytes from their start.
   [[nodiscard]] std::size_t payload_at() const noexcept { return frames_.front().layout().payload; }
 
@@ -85,8 +94,9 @@ class PacketFlow {
   void send_one();
   void note_arrival(std::size_t length);
 
+  const PlannedPackets planned_;
+  std::uint32_t flow_;  // number in signatures
   const LabPlan& plan_;
-  std::size_t index_;
   PortHub& hub_;
   const std::vector<std::unique_ptr<LabHost>>& hosts_;
   double line_bps_;
@@ -109,11 +119,21 @@ class PacketFlow {
   PacketRates rates_;
 };
 
-/// All flows of packets of a configuration. One thread.
+/// A flow of QPs or of packets.
+struct NamedFlow {
+  std::string_view name;
+};
+
+/// All flows of packets of a configuration, which come and go while it runs. One thread.
 class PacketFlows final : public FrameWatch {
  public:
   using Flows = std::vector<std::unique_ptr<PacketFlow>>;
-  explicit PacketFlows(Flows flows);
+
+  /// A number that no flow has.
+  [[nodiscard]] std::uint32_t free_number() const noexcept;
+  void add(std::unique_ptr<PacketFlow> flow);
+  /// No frame of these flows may wait in a port's burst.
+  void remove(const std::vector<std::string>& names);
 
   /// Sends what is due. Returns whether a frame was sent.
   bool send_due(Instant now);
@@ -121,14 +141,18 @@ class PacketFlows final : public FrameWatch {
   [[nodiscard]] Duration pause_until_due(Instant now) const noexcept;
   void sample(double seconds) noexcept;
   [[nodiscard]] const Flows& all() const noexcept { return flows_; }
+  [[nodiscard]] std::vector<NamedFlow> names() const;
 
   /// Counts a frame of a flow that the port receives. Returns false if it is of none.
   bool take(std::size_t port, wire::Bytes frame) override;
 
  private:
+  void set_tables();
+
   Flows flows_;
-  std::vector<std::size_t> places_;  // of signatures in frames, each once
-  std::vector<PacketFlow*> plain_;   // flows with frames that have no room for a signature
+  std::vector<PacketFlow*> by_number_;  // null: a free number
+  std::vector<std::size_t> places_;     // of signatures in frames, each once
+  std::vector<PacketFlow*> plain_;      // flows with frames that have no room for a signature
 };
 
 }  // namespace lw::gen::otg

@@ -35,9 +35,8 @@ constexpr Mix kPredefined[] = {
 /// Makes the plan of one flow.
 class PacketPlanner {
  public:
-  PacketPlanner(const FlowMessage& flow, const PlanNames& names, const LabPlan& plan,
-                ModelReader& reader)
-      : flow_(flow), names_(names), plan_(plan), reader_(reader) {}
+  PacketPlanner(const FlowMessage& flow, const LabPlan& plan, ModelReader& reader)
+      : flow_(flow), plan_(plan), reader_(reader) {}
 
   PlannedPackets packets() {
     packets_.name = flow_.name;
@@ -67,22 +66,21 @@ class PacketPlanner {
   void check_size(std::uint64_t size, const std::string& path);
 
   const FlowMessage& flow_;
-  const PlanNames& names_;
   const LabPlan& plan_;
   ModelReader& reader_;
   PlannedPackets packets_;
 };
 
 void PacketPlanner::set_ports(const FlowPort& ends) {
-  packets_.port =
-      find_name(names_.ports, ends.tx_name, flow_.path + ".tx_rx.port.tx_name", "port", reader_)
-          .value_or(0);
+  packets_.port = find_name(plan_.names.ports, ends.tx_name, flow_.path + ".tx_rx.port.tx_name",
+                            "port", reader_)
+                      .value_or(0);
   std::vector<std::string> names = ends.rx_names;
   if (!ends.rx_name.empty() && std::ranges::find(names, ends.rx_name) == names.end())
     names.push_back(ends.rx_name);
   for (std::size_t i = 0; i < names.size(); ++i)
     if (const auto port =
-            find_name(names_.ports, names[i],
+            find_name(plan_.names.ports, names[i],
                       fmt::format("{}.tx_rx.port.rx_names[{}]", flow_.path, i), "port", reader_))
       packets_.rx_ports.push_back(*port);
 }
@@ -91,7 +89,7 @@ std::vector<std::size_t> PacketPlanner::hosts_of(const std::vector<std::string>&
                                                  const std::string& path) {
   std::vector<std::size_t> hosts;
   for (std::size_t i = 0; i < names.size(); ++i)
-    if (const auto host = find_name(names_.hosts, names[i], fmt::format("{}[{}]", path, i),
+    if (const auto host = find_name(plan_.names.hosts, names[i], fmt::format("{}[{}]", path, i),
                                     "device's IPv4 or IPv6 address", reader_))
       hosts.push_back(*host);
   if (names.empty()) reader_.refuse(path, "expected a name at least");
@@ -274,12 +272,14 @@ void PacketPlanner::check_headers() {
 
 }  // namespace
 
-void plan_packets(const std::vector<FlowMessage>& flows, PlanNames& names, LabPlan& plan,
-                  ModelReader& reader) {
+std::vector<PlannedPackets> plan_packets(const std::vector<FlowMessage>& flows, LabPlan& plan,
+                                         ModelReader& reader) {
+  std::vector<PlannedPackets> packets;
   for (const FlowMessage& flow : flows) {
-    add_name(names.flows, flow.name, plan.packets.size(), flow.path + ".name", reader);
-    plan.packets.push_back(PacketPlanner(flow, names, plan, reader).packets());
+    add_name(plan.names.flows, flow.name, packets.size(), flow.path + ".name", reader);
+    packets.push_back(PacketPlanner(flow, plan, reader).packets());
   }
+  return packets;
 }
 
 }  // namespace lw::gen::otg

@@ -42,7 +42,7 @@ class Planner {
     add_options();
     add_flows();
     connect();
-    plan_packets(config_.flows, names_, plan_, reader_);
+    plan_.packets = plan_packets(config_.flows, plan_, reader_);
     return std::move(plan_);
   }
 
@@ -89,7 +89,7 @@ class Planner {
   const Config& config_;
   ModelReader& reader_;
   LabPlan plan_;
-  PlanNames names_;
+  PlanNames& names_ = plan_.names;
 };
 
 void Planner::add_ports() {

@@ -11,6 +11,7 @@
 #include "core/time.h"
 #include "gen/arp/arp_responder.h"
 #include "gen/otg/model.h"
+#include "gen/otg/plan_names.h"
 #include "wire/opcode.h"
 
 namespace lw::gen::otg {
@@ -108,6 +109,7 @@ struct LabPlan {
   std::vector<PlannedQp> qps;
   std::vector<PlannedFlow> flows;
   std::vector<PlannedPackets> packets;
+  PlanNames names;
   bool starts = false;  // protocols start at once
   std::vector<std::string> warnings;
 };

@@ -17,6 +17,7 @@ constexpr string_view kPortStates[] = {"link", "capture"};
 constexpr string_view kProtocolStates[] = {"all", "rocev2"};
 constexpr string_view kRoceStates[] = {"peers"};
 constexpr string_view kTrafficStates[] = {"flow_transmit"};
+constexpr string_view kResources[] = {"flows"};
 constexpr string_view kStates[] = {"port", "protocol", "traffic"};
 constexpr string_view kMetrics[] = {"port", "flow", "rocev2_ipv4", "rocev2_ipv6", "rocev2_flow"};
 constexpr string_view kNeighbours[] = {"ipv4_neighbors", "ipv6_neighbors"};
@@ -195,6 +196,42 @@ const ModelMessage& ControlState::message() {
       Row::of<&ControlState::protocol>("protocol", "protocols"),
       Row::of<&ControlState::traffic>("traffic", "traffic")};
   static constexpr ModelMessage kMessage{"Control.State", kRows};
+  return kMessage;
+}
+
+const ModelMessage& AppendResources::message() {
+  using Row = ModelRowOf<AppendResources>;
+  static constexpr Field kRows[] = {
+      Row::of<&AppendResources::choice>("choice", "what is added").among(kResources).needed(),
+      Row::of<&AppendResources::flows>("flows", "flows of packets, which are stopped")};
+  static constexpr ModelMessage kMessage{"Config.AppendResources", kRows};
+  return kMessage;
+}
+
+const ModelMessage& ConfigAppend::message() {
+  using Row = ModelRowOf<ConfigAppend>;
+  static constexpr Field kRows[] = {
+      Row::of<&ConfigAppend::resources>(kAppendList, "the body, or this field of an object")
+          .needed()};
+  static constexpr ModelMessage kMessage{"Config.Append", kRows};
+  return kMessage;
+}
+
+const ModelMessage& DeleteResources::message() {
+  using Row = ModelRowOf<DeleteResources>;
+  static constexpr Field kRows[] = {
+      Row::of<&DeleteResources::choice>("choice", "what is removed").among(kResources).needed(),
+      Row::of<&DeleteResources::flows>("flows", "names of flows of packets")};
+  static constexpr ModelMessage kMessage{"Config.DeleteResources", kRows};
+  return kMessage;
+}
+
+const ModelMessage& ConfigDelete::message() {
+  using Row = ModelRowOf<ConfigDelete>;
+  static constexpr Field kRows[] = {
+      Row::of<&ConfigDelete::resources>(kDeleteList, "the body, or this field of an object")
+          .needed()};
+  static constexpr ModelMessage kMessage{"Config.Delete", kRows};
   return kMessage;
 }
 
@@ -386,8 +423,9 @@ void add_message(const ModelMessage& message, std::vector<const ModelMessage*>& 
 std::vector<const ModelMessage*> all_messages() {
   std::vector<const ModelMessage*> all;
   for (const ModelMessage* first :
-       {&Config::message(), &ControlState::message(), &ControlAction::message(),
-        &MetricsRequest::message(), &StatesRequest::message(), &CaptureRequest::message()})
+       {&Config::message(), &ConfigAppend::message(), &ConfigDelete::message(),
+        &ControlState::message(), &ControlAction::message(), &MetricsRequest::message(),
+        &StatesRequest::message(), &CaptureRequest::message()})
     add_message(*first, all);
   return all;
 }

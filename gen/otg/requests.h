@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "gen/otg/field.h"
+#include "gen/otg/model_flow.h"
 
 /// The messages of requests to a running configuration, each with its rows: see field.h. An empty
 /// list of names means all.
@@ -61,6 +61,31 @@ struct ControlState {
   PortState port;
   ProtocolState protocol;
   TrafficState traffic;
+  static const ModelMessage& message();
+};
+
+/// Names of the lists in the protocol buffers of the model.
+inline constexpr const char *kAppendList = "config_append_list",
+                            *kDeleteList = "config_delete_list";
+
+/// Flows that PATCH /config/append adds. The body is the list itself.
+struct AppendResources {
+  std::string choice;
+  std::vector<FlowMessage> flows;
+  static const ModelMessage& message();
+};
+struct ConfigAppend {
+  std::vector<AppendResources> resources;
+  static const ModelMessage& message();
+};
+/// Names of flows that PATCH /config/delete removes. The body is the list itself.
+struct DeleteResources {
+  std::string choice;
+  std::vector<std::string> flows;
+  static const ModelMessage& message();
+};
+struct ConfigDelete {
+  std::vector<DeleteResources> resources;
   static const ModelMessage& message();
 };
 

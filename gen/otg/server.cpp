@@ -12,12 +12,15 @@
 #include "gen/otg/engine.h"
 #include "gen/otg/limits.h"
 #include "gen/otg/requests.h"
+#include "gen/otg/yaml.h"
 
 namespace lw::gen::otg {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using Kind = web::Route::Kind;
+
+constexpr const char* kNotJson = "the body is not JSON";
 
 /// The bytes of a file; nothing if it is longer than a client gets, or cannot be read.
 std::optional<std::string> bytes_of(const std::string& path) {
@@ -45,10 +48,28 @@ Answer version(const std::string& program) {
       .body = {{"api_spec_version", kModelVersion}, {"sdk_version", ""}, {"app_version", program}}};
 }
 
-Answer not_supported(std::string_view what) {
-  return error_answer(
-      kNotSupported,
-      {fmt::format("{} is not supported: POST /config with the whole configuration", what)});
+Answer not_supported() {
+  return error_answer(kNotSupported,
+                      {"PATCH /config is not supported: PATCH /config/delete and /config/append "
+                       "replace flows while others run"});
+}
+
+/// The body of an edit as an object: a list is that of its field `list`.
+Json edit_of(std::string_view body, const char* list) {
+  Json json = parse_json(body);
+  return json.is_array() ? Json{{list, std::move(json)}} : std::move(json);
+}
+
+/// The flows of an edit that was accepted.
+Json flows_of(const Json& resources) {
+  const auto flows = resources.find("flows");
+  return flows == resources.end() || flows->is_null() ? Json::array() : *flows;
+}
+
+void erase_flow(Json& config, const Json& name) {
+  Json& flows = config["flows"];
+  for (std::size_t i = flows.size(); i-- > 0;)
+    if (flows[i]["name"] == name) flows.erase(i);
 }
 
 /// A request of which nothing is supported: its fields are refused by name.
@@ -63,7 +84,12 @@ Answer action(std::string_view body) {
 }  // namespace
 
 web::Policy OtgServer::policy() {
-  return {.most_body = kMostBody, .refusal = [](int status, const std::string& reason) {
+  std::vector<web::BodyType> yaml;
+  for (const char* type : {"application/yaml", "application/x-yaml", "text/yaml"})
+    yaml.push_back({type, json_of_yaml});
+  return {.most_body = kMostBody,
+          .more_types = std::move(yaml),
+          .refusal = [](int status, const std::string& reason) {
             return error_answer(status, {reason}).body.dump();
           }};
 }
@@ -84,11 +110,9 @@ std::vector<web::Route> OtgServer::routes() {
   std::vector<web::Route> routes = {
       route("/config", Kind::post, [this](auto body) { return set_config(body); }),
       route("/config", Kind::get, [this](auto) { return config(); }),
-      route("/config", Kind::patch, [](auto) { return not_supported("PATCH /config"); }),
-      route("/config/append", Kind::patch,
-            [](auto) { return not_supported("PATCH /config/append"); }),
-      route("/config/delete", Kind::patch,
-            [](auto) { return not_supported("PATCH /config/delete"); }),
+      route("/config", Kind::patch, [](auto) { return not_supported(); }),
+      route("/config/append", Kind::patch, [this](auto body) { return append(body); }),
+      route("/config/delete", Kind::patch, [this](auto body) { return remove(body); }),
       route("/control/action", Kind::post, [](auto body) { return action(body); }),
       route("/capabilities/version", Kind::get, [this](auto) { return version(version_); })};
   for (const char* path :
@@ -104,7 +128,7 @@ Answer OtgServer::config() const {
 
 Answer OtgServer::set_config(std::string_view body) {
   const Json json = parse_json(body);
-  if (json.is_discarded()) return error_answer(kBadRequest, {"the body is not JSON"});
+  if (json.is_discarded()) return error_answer(kBadRequest, {kNotJson});
   ModelReader reader;
   const LabPlan plan = read_plan(json, reader);
   if (!reader.problems().empty()) return error_answer(kBadRequest, reader.problems());
@@ -120,9 +144,31 @@ Answer OtgServer::set_config(std::string_view body) {
   return answer;
 }
 
+Answer OtgServer::append(std::string_view body) {
+  const Json request = edit_of(body, kAppendList);
+  if (request.is_discarded()) return error_answer(kBadRequest, {kNotJson});
+  const std::scoped_lock lock(mutex_);
+  Answer answer = engine_.ask("/config/append", request);
+  if (answer.status < kBadRequest)
+    for (const Json& resources : request[kAppendList])
+      for (const Json& flow : flows_of(resources)) config_["flows"].push_back(flow);
+  return answer;
+}
+
+Answer OtgServer::remove(std::string_view body) {
+  const Json request = edit_of(body, kDeleteList);
+  if (request.is_discarded()) return error_answer(kBadRequest, {kNotJson});
+  const std::scoped_lock lock(mutex_);
+  Answer answer = engine_.ask("/config/delete", request);
+  if (answer.status < kBadRequest)
+    for (const Json& resources : request[kDeleteList])
+      for (const Json& name : flows_of(resources)) erase_flow(config_, name);
+  return answer;
+}
+
 Answer OtgServer::ask(const std::string& path, std::string_view body) {
   const Json json = parse_json(body);
-  if (json.is_discarded()) return error_answer(kBadRequest, {"the body is not JSON"});
+  if (json.is_discarded()) return error_answer(kBadRequest, {kNotJson});
   return engine_.ask(path, json);
 }
 

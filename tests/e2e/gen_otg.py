@@ -178,7 +178,7 @@ class Model(Otg):
     def test_requests_that_are_not_of_the_model(self):
         server = Server(self)
         for method, path, body, status in (('GET', '/', None, 404), ('DELETE', '/config', None, 405),
-                                           ('PATCH', '/config/append', {}, 501),
+                                           ('PATCH', '/config', {}, 501),
                                            ('POST', '/control/action', {'choice': 'protocol'}, 400),
                                            ('POST', '/control/state', {}, 400)):
             with self.assertRaises(Refused) as refusal:
@@ -186,7 +186,7 @@ class Model(Otg):
             self.assertEqual(refusal.exception.status, status)
         self.assertEqual(server.ask('GET', '/config', None, Origin='http://evil.example')[0], 403)
         self.assertEqual(server.ask('GET', '/config', None, Host='evil.example')[0], 403)
-        self.assertEqual(server.ask('POST', '/config', 'ports: []', **{'Content-Type': 'application/yaml'})[0], 415)
+        self.assertEqual(server.ask('POST', '/config', 'ports: []', **{'Content-Type': 'text/plain'})[0], 415)
         self.assertEqual(server.json('GET', '/capabilities/version')['api_spec_version'], '1.61.0')
 
     def test_a_token_is_asked_for(self):

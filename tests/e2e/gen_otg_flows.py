@@ -2,6 +2,7 @@
 """Flows of packets of roce-gen otg: headers, patterns, sizes, rates and durations are seen by tshark as asked;
 metrics are what the captures of both ports have."""
 
+import json
 import pathlib
 import subprocess
 import tempfile
@@ -10,6 +11,7 @@ import zlib
 
 import needs
 import otg_client
+import yaml
 from longwire_test import BOX, begin
 from otg_client import Refused, Server
 
@@ -214,6 +216,34 @@ class Frames(Flows):
         columns = server.metrics('flow', flow_names=['b'], metric_names=['frames_tx', 'transmit'])
         self.assertEqual([sorted(row) for row in columns], [['frames_tx', 'name', 'transmit']])
 
+    def test_flows_come_and_go_while_others_run(self):
+        """PATCH /config/append and /config/delete change nothing of the flows that run."""
+        server = Server(self)
+        first, second = (flow(name, [header('ethernet')], 100, {'choice': 'pps', 'pps': 2000}) for name in 'ab')
+        config = self.config(first)
+        server.set_config(config)
+        server.traffic('start')
+        server.wait_for(lambda rows: rows[0]['frames_rx'] > 20, choice='flow')
+        server.json('PATCH', '/config/append', [{'choice': 'flows', 'flows': [second]}])
+        self.assertEqual(server.json('GET', '/config'), {**config, 'flows': [first, second]})
+        self.assertEqual([row['transmit'] for row in server.metrics('flow')], ['started', 'stopped'])
+        server.traffic('start', flow_names=['b'])
+        server.wait_for(lambda rows: rows[1]['frames_rx'] > 20, choice='flow')
+        server.json('PATCH', '/config/delete', {'config_delete_list': [{'choice': 'flows', 'flows': ['a']}]})
+        self.assertEqual(server.json('GET', '/config'), {**config, 'flows': [second]})
+        before = server.metrics('flow')[0]['frames_rx']
+        row, = server.wait_for(lambda rows: rows[0]['frames_rx'] > before + 20, choice='flow')
+        self.assertEqual(row['name'], 'b')
+        for path, body, *parts in (
+                ('append', [{'choice': 'flows', 'flows': [second]}], 'config_append_list[0].flows[0].name', 'another'),
+                ('append', [{'choice': 'flows', 'flows': [flow('c', [header('ethernet')], 14000)]}], 'size', 'at most'),
+                ('append', [{'choice': 'ports'}], 'config_append_list[0].choice', 'flows'),
+                ('append', 7, 'expected an object'), ('delete', [{'choice': 'flows', 'flows': ['a']}], 'no "a"')):
+            with self.subTest(body=body), self.assertRaises(Refused) as refusal:
+                server.json('PATCH', '/config/' + path, body)
+            self.assertTrue(all(part in refusal.exception.errors[0] for part in parts), refusal.exception.errors)
+        server.json('PATCH', '/config/append', [{'choice': 'flows', 'flows': [flow('c', [header('ethernet')])]}])
+
     def test_loss_and_delay_of_a_path(self):
         """Through roce-impair: what it drops is the loss, and its delay the least latency."""
         (self.folder / 'path.toml').write_text('[[rule]]\nname = "path"\nmatch = "all"\ndelay = "2ms"\nloss = "10%"\n',
@@ -259,6 +289,37 @@ def frames_of_pcap(path):
         frames.append(data[at + 16:at + 16 + size])
         at += 16 + size
     return frames
+
+
+class Yaml(Flows):
+    def post(self, server, text, kind='application/yaml'):
+        status, _, body = server.ask('POST', '/config', text, **{'Content-Type': kind})
+        return status, json.loads(body)
+
+    def test_a_configuration_in_yaml_is_that_in_json(self):
+        server = Server(self)
+        config = otg_client.both_ways(self.folder)
+        for kind in ('application/yaml', 'application/x-yaml', 'text/yaml'):
+            self.assertEqual(self.post(server, yaml.safe_dump(config), kind), (200, {'warnings': []}))
+        self.assertEqual(server.json('GET', '/config'), config)
+        flows = self.config(flow('f', [header('ethernet', src='00:00:00:00:00:01')]))
+        self.assertEqual(self.post(server, yaml.safe_dump(flows, default_flow_style=True))[0], 200)
+        self.assertEqual(server.json('GET', '/config'), flows)
+
+    def test_what_is_refused(self):
+        server = Server(self)
+        bomb = 'a: &a [x, x]\n' + ''.join(f'{b}: &{b} [*{a}, *{a}]\n' for a, b in zip('abcdefgh', 'bcdefghi'))
+        many = '\n'.join(f'k{number}: 1' for number in range(100))
+        for text, *parts in ((bomb, 'line 2', 'aliases'), ('[' * 100000, 'nested deeper'), ('- ' * 1000, 'nested deeper'),
+                             ('ports: [', 'not YAML: line'), ('{a: 1, a: 2}', 'line 1, column 8', 'there already'),
+                             ('a: 1\n---\nb: 2\n', 'one document'), ('', 'found nothing'), ('!!python/name:x y', 'tag'),
+                             ('? [a]\n: 1', 'key'), (many, 'keys in a mapping'), ('\x00', 'not YAML'),
+                             ('ports: 7', 'ports: expected a list')):
+            with self.subTest(text=text[:40]):
+                status, body = self.post(server, text)
+                self.assertEqual((status, body['kind']), (400, 'validation'))
+                self.assertTrue(all(part in body['errors'][0] for part in parts), body)
+        self.assertEqual(self.post(server, 'a: 1', 'text/plain')[0], 415)
 
 
 class Refusals(Flows):
