@@ -248,19 +248,26 @@ void Lab::sample_port(std::size_t port, double seconds) {
   sample.before = counts;
   const std::atomic<bool> never{false};
   if (!sample.begun) sample.begun = parts_.hubs[port]->port().wait_link({}, never).has_value();
-  if (const bool link = parts_.hubs[port]->port().link_up(); link != sample.link) {
-    sample.link = link;
-    sample.changed_ns = nic::wall_clock_ns();
-  }
+  note_link(port);
+}
+
+void Lab::note_link(std::size_t port) {
+  PortRates& sample = parts_.samples[port];
+  const bool link = parts_.hubs[port]->port().link_up();
+  if (link == sample.link) return;
+  sample.link = link;
+  sample.changed_ns = nic::wall_clock_ns();
 }
 
 void Lab::set_links(const PortLinkState& asked, ModelReader& reader) {
   const auto ports = chosen(parts_.plan.ports, asked.port_names, "port.link.port_names", reader);
   if (!reader.problems().empty()) return;
-  for (const std::size_t port : ports)
+  for (const std::size_t port : ports) {
     if (!parts_.hubs[port]->port().set_link(asked.state == "up"))
       reader.refuse("port.link", fmt::format("the link of port \"{}\" cannot be set",
                                              parts_.plan.ports[port].name));
+    note_link(port);
+  }
 }
 
 std::string Lab::capture_path(std::size_t port) const {

@@ -71,6 +71,7 @@ class Lab {
   static void set_packets(PacketFlow& flow, const std::string& asked, Instant now);
   void sample(Instant now);
   void sample_port(std::size_t port, double seconds);
+  void note_link(std::size_t port);
   void rest(Instant now);
   [[nodiscard]] std::string why_silent(const PacketFlow& flow) const;
 

@@ -61,7 +61,7 @@ Json edit_of(std::string_view body, const char* list) {
 }
 
 /// The flows of an edit that was accepted.
-Json flows_of(const Json& resources) {
+Json edited_flows(const Json& resources) {
   const auto flows = resources.find("flows");
   return flows == resources.end() || flows->is_null() ? Json::array() : *flows;
 }
@@ -151,7 +151,7 @@ Answer OtgServer::append(std::string_view body) {
   Answer answer = engine_.ask("/config/append", request);
   if (answer.status < kBadRequest)
     for (const Json& resources : request[kAppendList])
-      for (const Json& flow : flows_of(resources)) config_["flows"].push_back(flow);
+      for (const Json& flow : edited_flows(resources)) config_["flows"].push_back(flow);
   return answer;
 }
 
@@ -162,7 +162,7 @@ Answer OtgServer::remove(std::string_view body) {
   Answer answer = engine_.ask("/config/delete", request);
   if (answer.status < kBadRequest)
     for (const Json& resources : request[kDeleteList])
-      for (const Json& name : flows_of(resources)) erase_flow(config_, name);
+      for (const Json& name : edited_flows(resources)) erase_flow(config_, name);
   return answer;
 }
 
