@@ -3,8 +3,11 @@
 metrics are what the captures of both ports have."""
 
 import json
+import os
 import pathlib
+import re
 import subprocess
+import sys
 import tempfile
 import unittest
 import zlib
@@ -12,7 +15,7 @@ import zlib
 import needs
 import otg_client
 import yaml
-from longwire_test import BOX, begin
+from longwire_test import BOX, SOURCE, begin, program
 from otg_client import Refused, Server
 
 FCS = 4
@@ -320,6 +323,25 @@ class Yaml(Flows):
                 self.assertEqual((status, body['kind']), (400, 'validation'))
                 self.assertTrue(all(part in body['errors'][0] for part in parts), body)
         self.assertEqual(self.post(server, 'a: 1', 'text/plain')[0], 415)
+
+
+class Guide(unittest.TestCase):
+    def test_the_page_runs(self):
+        """The guide's test passes, with our client in place of snappi (tests/support/snappi_stand_in)."""
+        page = (SOURCE / 'docs/snappi-over-a-long-path.md').read_text(encoding='utf-8')
+        (config,), (test,) = (re.findall(rf'^```{kind}\n(.*?)^```$', page, re.M | re.S) for kind in ('yaml', 'python'))
+        server = Server(self)
+        with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+            pathlib.Path(folder, 'bulk.yaml').write_text(config, encoding='utf-8')
+            pathlib.Path(folder, 'test_bulk.py').write_text(test.replace(':8443', f':{server.port}'), encoding='utf-8')
+            programs = pathlib.Path(program('roce-impair')).parent
+            done = subprocess.run(
+                [sys.executable, '-m', 'pytest', '-q', '-p', 'no:cacheprovider', folder], cwd=folder, capture_output=True,
+                text=True, check=False, env={
+                    **os.environ, 'PATH': f'{programs}:{os.environ["PATH"]}', 'LONGWIRE_PROFILES': str(SOURCE / 'profiles'),
+                    'PYTHONPATH': f'{SOURCE}/packaging/python:{SOURCE}/tests/support/snappi_stand_in'})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn('1 passed', done.stdout)
 
 
 class Refusals(Flows):
