@@ -17,7 +17,7 @@ inline constexpr std::size_t kMostBody = std::size_t{1} << 20;
 /// Elements of one list of a configuration.
 inline constexpr std::size_t kMostItems = 1024;
 
-/// Keys of one mapping of a YAML body: twice as many as the largest message of the model has.
+/// Fields of one object of a body: twice as many as the largest message of the model has.
 inline constexpr std::size_t kMostMembers = 64;
 
 /// Flows of packets of a configuration: each of them is asked in each round what is due.

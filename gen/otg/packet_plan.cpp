@@ -199,15 +199,15 @@ void PacketPlanner::set_weighted_sizes(const SizeWeights& weights) {
 
 void PacketPlanner::set_rate() {
   using Unit = config::Rate::Unit;
-  constexpr double kKilo = 1e3, kMega = 1e6, kGiga = 1e9, kPercent = 100;
+  constexpr double kThousand = 1e3, kMillion = 1e6, kBillion = 1e9, kPercent = 100;
   const FlowRate& rate = flow_.rate;
   const auto number = [](std::uint64_t value) { return static_cast<double>(value); };
   const std::string& unit = rate.choice;
   packets_.rate = unit == "pps"    ? config::Rate{Unit::frames, number(rate.pps)}
                   : unit == "bps"  ? config::Rate{Unit::wire_bits, number(rate.bps)}
-                  : unit == "kbps" ? config::Rate{Unit::wire_bits, number(rate.kbps) * kKilo}
-                  : unit == "mbps" ? config::Rate{Unit::wire_bits, number(rate.mbps) * kMega}
-                  : unit == "gbps" ? config::Rate{Unit::wire_bits, number(rate.gbps) * kGiga}
+                  : unit == "kbps" ? config::Rate{Unit::wire_bits, number(rate.kbps) * kThousand}
+                  : unit == "mbps" ? config::Rate{Unit::wire_bits, number(rate.mbps) * kMillion}
+                  : unit == "gbps" ? config::Rate{Unit::wire_bits, number(rate.gbps) * kBillion}
                                    : config::Rate{Unit::link, rate.percentage / kPercent};
   if (!(packets_.rate.value > 0))
     reader_.refuse(fmt::format("{}.rate.{}", flow_.path, unit), "expected a rate above 0");

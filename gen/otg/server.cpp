@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "core/json.h"
 #include "core/output.h"
+#include "gen/otg/body.h"
 #include "gen/otg/engine.h"
 #include "gen/otg/limits.h"
 #include "gen/otg/requests.h"
@@ -19,8 +19,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Kind = web::Route::Kind;
-
-constexpr const char* kNotJson = "the body is not JSON";
 
 /// The bytes of a file; nothing if it is longer than a client gets, or cannot be read.
 std::optional<std::string> bytes_of(const std::string& path) {
@@ -55,9 +53,10 @@ Answer not_supported() {
 }
 
 /// The body of an edit as an object: a list is that of its field `list`.
-Json edit_of(std::string_view body, const char* list) {
-  Json json = parse_json(body);
-  return json.is_array() ? Json{{list, std::move(json)}} : std::move(json);
+Result<Json> edit_of(std::string_view body, const char* list) {
+  auto json = read_body(body);
+  if (!json || !json->is_array()) return json;
+  return Json{{list, std::move(*json)}};
 }
 
 /// The flows of an edit that was accepted.
@@ -74,9 +73,11 @@ void erase_flow(Json& config, const Json& name) {
 
 /// A request of which nothing is supported: its fields are refused by name.
 Answer action(std::string_view body) {
+  const auto json = read_body(body);
+  if (!json) return error_answer(json.error());
   ModelReader reader;
   ControlAction request;
-  reader.read(parse_json(body), ControlAction::message(), &request);
+  reader.read(*json, ControlAction::message(), &request);
   if (reader.problems().empty()) reader.refuse("choice", "expected an action, found nothing");
   return error_answer(kBadRequest, reader.problems());
 }
@@ -127,49 +128,48 @@ Answer OtgServer::config() const {
 }
 
 Answer OtgServer::set_config(std::string_view body) {
-  const Json json = parse_json(body);
-  if (json.is_discarded()) return error_answer(kBadRequest, {kNotJson});
+  const auto json = read_body(body);
+  if (!json) return error_answer(json.error());
   ModelReader reader;
-  const LabPlan plan = read_plan(json, reader);
+  const LabPlan plan = read_plan(*json, reader);
   if (!reader.problems().empty()) return error_answer(kBadRequest, reader.problems());
   if (plan.ports.empty()) {
     engine_.clear();
     const std::scoped_lock lock(mutex_);
-    config_ = json;
+    config_ = *json;
     return warning_answer(plan.warnings);
   }
-  Answer answer = engine_.configure(json);
+  Answer answer = engine_.configure(*json);
   const std::scoped_lock lock(mutex_);
-  config_ = answer.status < kBadRequest ? json : Json::object();
+  config_ = answer.status < kBadRequest ? *json : Json::object();
   return answer;
 }
 
 Answer OtgServer::append(std::string_view body) {
-  const Json request = edit_of(body, kAppendList);
-  if (request.is_discarded()) return error_answer(kBadRequest, {kNotJson});
+  const auto request = edit_of(body, kAppendList);
+  if (!request) return error_answer(request.error());
   const std::scoped_lock lock(mutex_);
-  Answer answer = engine_.ask("/config/append", request);
+  Answer answer = engine_.ask("/config/append", *request);
   if (answer.status < kBadRequest)
-    for (const Json& resources : request[kAppendList])
+    for (const Json& resources : (*request)[kAppendList])
       for (const Json& flow : edited_flows(resources)) config_["flows"].push_back(flow);
   return answer;
 }
 
 Answer OtgServer::remove(std::string_view body) {
-  const Json request = edit_of(body, kDeleteList);
-  if (request.is_discarded()) return error_answer(kBadRequest, {kNotJson});
+  const auto request = edit_of(body, kDeleteList);
+  if (!request) return error_answer(request.error());
   const std::scoped_lock lock(mutex_);
-  Answer answer = engine_.ask("/config/delete", request);
+  Answer answer = engine_.ask("/config/delete", *request);
   if (answer.status < kBadRequest)
-    for (const Json& resources : request[kDeleteList])
+    for (const Json& resources : (*request)[kDeleteList])
       for (const Json& name : edited_flows(resources)) erase_flow(config_, name);
   return answer;
 }
 
 Answer OtgServer::ask(const std::string& path, std::string_view body) {
-  const Json json = parse_json(body);
-  if (json.is_discarded()) return error_answer(kBadRequest, {kNotJson});
-  return engine_.ask(path, json);
+  const auto json = read_body(body);
+  return json ? engine_.ask(path, *json) : error_answer(json.error());
 }
 
 }  // namespace lw::gen::otg

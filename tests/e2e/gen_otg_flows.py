@@ -323,6 +323,8 @@ class Yaml(Flows):
                 self.assertEqual((status, body['kind']), (400, 'validation'))
                 self.assertTrue(all(part in body['errors'][0] for part in parts), body)
         self.assertEqual(self.post(server, 'a: 1', 'text/plain')[0], 415)
+        wide = json.dumps({f'k{number}': 1 for number in range(80000)})
+        self.assertIn('at most 64 fields', self.post(server, wide, 'application/json')[1]['errors'][0])
 
 
 class Guide(unittest.TestCase):

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "gen/otg/body.h"
 #include "gen/otg/limits.h"
 #include "gen/otg/offer.h"
 #include "gen/otg/packet_frame.h"
@@ -92,6 +93,7 @@ void check_config(const Json& json) {
 
 /// Text that is YAML becomes JSON, or its problem is named.
 void check_yaml(std::string_view text) {
+  if (const auto body = read_body(text)) check(*body == lw::parse_json(text));
   const auto json = json_of_yaml(text);
   check(json ? !lw::parse_json(*json).is_discarded() : !json.error().message.empty());
 }
