@@ -178,6 +178,16 @@ void PacketFrame::add_patterns(const Patterns& patterns, HeaderKind kind, std::s
   }
 }
 
+void PacketFrame::add_ipv4(const Ipv4Header& header, std::size_t at) {
+  ipv4_ = &header;
+  add_patterns(header.fields, HeaderKind::ipv4, at);
+  if (!header.priority) return;
+  const PriorityField& priority = *header.priority;
+  if (priority.choice == "raw") add_patterns(priority.raw, HeaderKind::raw, at);
+  if (priority.choice == "tos") add_patterns(priority.tos.fields, HeaderKind::tos, at);
+  if (priority.choice == "dscp") add_patterns(priority.dscp.fields, HeaderKind::dscp, at);
+}
+
 void PacketFrame::add_headers() {
   for (std::size_t i = 0; i < flow_.headers.size(); ++i) {
     const FlowHeader& header = flow_.headers[i];
@@ -188,13 +198,7 @@ void PacketFrame::add_headers() {
       put(kByteBits * at, 16, kTagType);
       add_patterns(header.vlan.fields, HeaderKind::vlan, at);
     } else if (header.choice == "ipv4") {
-      ipv4_ = &header.ipv4;
-      add_patterns(header.ipv4.fields, HeaderKind::ipv4, at);
-      if (!header.ipv4.priority) continue;
-      const PriorityField& priority = *header.ipv4.priority;
-      if (priority.choice == "raw") add_patterns(priority.raw, HeaderKind::raw, at);
-      if (priority.choice == "tos") add_patterns(priority.tos.fields, HeaderKind::tos, at);
-      if (priority.choice == "dscp") add_patterns(priority.dscp.fields, HeaderKind::dscp, at);
+      add_ipv4(header.ipv4, at);
     } else if (header.choice == "ipv6") {
       ipv6_ = &header.ipv6;
       add_patterns(header.ipv6.fields, HeaderKind::ipv6, at);

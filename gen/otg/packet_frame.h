@@ -79,6 +79,7 @@ class PacketFrame {
     const ValuePattern* pattern;
   };
   void add_headers();
+  void add_ipv4(const Ipv4Header& header, std::size_t at);
   void add_patterns(const Patterns& patterns, HeaderKind kind, std::size_t at);
   void put(std::size_t at, std::size_t width, Bits value) noexcept;
   void add_tag(const PacketDefaults& ends);

@@ -190,6 +190,20 @@ class Frames(Flows):
                         'ip.dst')
         self.assertEqual(found, [('00:00:00:00:00:01', f'00:00:00:00:00:0{end}', '42', '3', '10.1.1.1', f'10.1.1.{end}')
                                  for _ in range(10) for end in (2, 3)])
+        # Over IPv6, in a mixture of sizes whose shares the model has.
+        devices = [otg_client.device(number, port, [], version=6) for number, port in ((1, 'tx'), (2, 'rx'))]
+        for each in devices:
+            del each['rocev2']
+        six = flow('six', [header('ethernet'), header('ipv6'), header('udp', src_port=1, dst_port=2)],
+                   {'choice': 'weight_pairs', 'weight_pairs': {'choice': 'predefined', 'predefined': 'ipsec_imix'}},
+                   {'choice': 'pps', 'pps': 2000}, packets(400))
+        six['tx_rx'] = {'choice': 'device', 'device': {'mode': 'one_to_one', 'tx_names': ['ip1'], 'rx_names': ['ip2']}}
+        self.run_until_stopped(server, self.config(six, devices=devices))
+        found = rows_of(self.folder / 'rx.pcapng', 'udp', 'ipv6.src', 'ipv6.dst', 'eth.dst', 'udp.checksum.status')
+        self.assertEqual(set(found), {('fd00::1', 'fd00::2', '00:00:00:00:00:02', '1')})
+        sizes = [int(size) + FCS for size, in rows_of(self.folder / 'rx.pcapng', 'udp', 'frame.len')]
+        self.assertEqual(set(sizes), {90, 92, 594, 1418})
+        self.assertAlmostEqual(sizes.count(90) / 400, 0.5867, delta=0.1)  # four standard deviations
 
     def test_states(self):
         """Pause and resume keep the counters, start begins anew, and names choose flows."""
