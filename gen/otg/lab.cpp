@@ -175,7 +175,9 @@ void Lab::add_packets(std::vector<PlannedPackets> flows) {
 
 void Lab::append(const std::vector<FlowMessage>& flows, ModelReader& reader) {
   const PlanNames names = parts_.plan.names;
-  std::vector<PlannedPackets> planned = plan_packets(flows, parts_.plan, reader);
+  std::size_t pairs = 0;
+  for (const auto& flow : parts_.packets->all()) pairs += pairs_of(flow->planned());
+  std::vector<PlannedPackets> planned = plan_packets(flows, parts_.plan, reader, pairs);
   if (parts_.packets->all().size() + planned.size() > kMostPacketFlows)
     reader.refuse("flows", fmt::format("expected at most {} flows", kMostPacketFlows));
   for (const PlannedPackets& flow : planned) {

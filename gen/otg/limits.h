@@ -23,6 +23,10 @@ inline constexpr std::size_t kMostMembers = 64;
 /// Flows of packets of a configuration: each of them is asked in each round what is due.
 inline constexpr std::size_t kMostPacketFlows = 1024;
 
+/// Pairs of devices of all flows of packets together, where a flow of ports counts as one: each has
+/// a frame of its own in memory.
+inline constexpr std::size_t kMostPairs = 4096;
+
 /// Problems that an answer lists: the first ones.
 inline constexpr std::size_t kMostProblems = 100;
 

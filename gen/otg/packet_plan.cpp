@@ -272,13 +272,21 @@ void PacketPlanner::check_headers() {
 
 }  // namespace
 
+std::size_t pairs_of(const PlannedPackets& flow) noexcept {
+  return std::max<std::size_t>(flow.ends.size(), 1);
+}
+
 std::vector<PlannedPackets> plan_packets(const std::vector<FlowMessage>& flows, LabPlan& plan,
-                                         ModelReader& reader) {
+                                         ModelReader& reader, std::size_t pairs) {
   std::vector<PlannedPackets> packets;
   for (const FlowMessage& flow : flows) {
     add_name(plan.names.flows, flow.name, packets.size(), flow.path + ".name", reader);
     packets.push_back(PacketPlanner(flow, plan, reader).packets());
+    pairs += pairs_of(packets.back());
   }
+  if (pairs > kMostPairs)
+    reader.refuse("flows", fmt::format("expected flows with at most {} pairs of devices, found {}",
+                                       kMostPairs, pairs));
   return packets;
 }
 

@@ -387,6 +387,13 @@ class Refusals(Flows):
             with self.subTest(parts=parts):
                 self.refused(server, self.config(each), *parts)
         self.refused(server, self.config(flow('f', [ethernet]), flow('f', [ethernet])), 'flows[1].name', 'another name')
+        devices = [otg_client.device(number, 'tx', [], peer=99) for number in range(1, 33)]
+        for each in devices:
+            del each['rocev2']
+        names = [f'ip{number}' for number in range(1, 33)]
+        many = [{**flow(f'f{number}', [ethernet, ipv4], 100),
+                 'tx_rx': {'choice': 'device', 'device': {'tx_names': names, 'rx_names': names}}} for number in range(5)]
+        self.refused(server, self.config(*many, devices=devices), 'flows', 'at most 4096 pairs')
         config = self.config(flow('f', [ethernet], rate={'choice': 'percentage', 'percentage': 1}))
         config['ports'] = [{'name': name, 'location': f'memif:{self.folder}/link{role}'}
                            for name, role in (('tx', ',server'), ('rx', ''))]
