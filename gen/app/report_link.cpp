@@ -10,6 +10,7 @@
 
 #include "core/input.h"
 #include "core/output.h"
+#include "core/quantity.h"
 #include "nic/clock.h"
 
 namespace lw::gen {

@@ -24,9 +24,9 @@ roce-gen otg --listen 127.0.0.1:8443 --token-file token.txt
 roce-gen otg --fields  # which fields of the model are applied, and how)";
 
 constexpr const char* kOtgNotes =
-    R"(Serves the Open Traffic Generator API, version 1.61.0 of the model, over HTTP and JSON; prints
-"serving http://..." on stderr. A port's `location` is PORT of other commands; ",rate=10Gb/s" after
-it is its line rate. A client of Python: snappi.api(location="http://127.0.0.1:8443").)";
+    R"(Serves the Open Traffic Generator API, version 1.61.0 of the model, over HTTP, in JSON or YAML;
+prints "serving http://..." on stderr. A port's `location` is PORT of other commands; ",rate=10Gb/s"
+after it is its line rate. A client of Python: snappi.api(location="http://127.0.0.1:8443").)";
 
 struct OtgOptions {
   std::optional<std::string> listen, token_file;
@@ -42,13 +42,13 @@ struct FieldRow {
 constexpr std::string_view kUses[] = {"applied", "constant", "refused"};
 
 std::string type_of(const otg::Field& field) {
-  static constexpr std::string_view kTypes[] = {
-      "boolean", "integer", "number", "string", "string",         "hex", "ipv4",
-      "ipv6",    "mac",     "object", "list",   "list of string", ""};
-  const std::string_view type = kTypes[static_cast<std::size_t>(field.type)];
-  if (field.message == nullptr) return std::string(type);
-  return field.type == otg::Field::Type::objects ? fmt::format("list of {}", field.message().name)
-                                                 : std::string(field.message().name);
+  static constexpr std::string_view kTypes[] = {"boolean", "integer", "number", "string",
+                                                "string",  "hex",     "ipv4",   "ipv6",
+                                                "mac",     "object",  ""};
+  const std::string_view type = field.message != nullptr
+                                    ? field.message().name
+                                    : kTypes[static_cast<std::size_t>(field.type)];
+  return fmt::format("{}{}", field.list ? "list of " : "", type);
 }
 
 std::string bounds_of(const otg::Field& field) {
@@ -130,7 +130,9 @@ app::Command otg_command() {
   auto options = std::make_shared<OtgOptions>();
   app::Command command{
       .name = "otg",
-      .help = "Serve the Open Traffic Generator API: RoCEv2 peers, QPs and their metrics",
+      .help =
+          "Serve the Open Traffic Generator API: RoCEv2 peers, QPs, flows of packets, and their "
+          "metrics",
       .examples = kOtgExamples,
       .notes = kOtgNotes,
       .check = [options](const app::Given&) { return check_usage(*options); },

@@ -43,6 +43,8 @@ class Engine {
 
  private:
   Answer configure(const Json& body);
+  Answer append(const Json& body);
+  Answer remove(const Json& body);
   Answer control(const Json& body);
   Answer set_port(const PortState& state);
   Answer set_protocol(const ProtocolState& state);
@@ -71,6 +73,8 @@ Answer Engine::answer(const std::string& path, const Json& body) {
   if (failure_) return error_answer(*failure_);
   if (path == "/config") return configure(body);
   if (!lab_) return error_answer(kBadRequest, {"there is no configuration"});
+  if (path == "/config/append") return append(body);
+  if (path == "/config/delete") return remove(body);
   return path == "/control/state" ? control(body) : monitor(path, body);
 }
 
@@ -82,6 +86,26 @@ Answer Engine::configure(const Json& body) {
   if (!lab) return error_answer(lab.error());
   lab_ = std::move(*lab);
   return warning_answer(lab_->warnings());
+}
+
+Answer Engine::append(const Json& body) {
+  ModelReader reader;
+  const auto asked = message_of<ConfigAppend>(body, reader);
+  std::vector<FlowMessage> flows;
+  for (const AppendResources& each : asked.resources)
+    flows.insert(flows.end(), each.flows.begin(), each.flows.end());
+  if (reader.problems().empty()) lab_->append(flows, reader);
+  return reader.problems().empty() ? warning_answer({}) : problems(reader);
+}
+
+Answer Engine::remove(const Json& body) {
+  ModelReader reader;
+  const auto asked = message_of<ConfigDelete>(body, reader);
+  std::vector<std::string> names;
+  for (const DeleteResources& each : asked.resources)
+    names.insert(names.end(), each.flows.begin(), each.flows.end());
+  if (reader.problems().empty() && !names.empty()) lab_->remove(names, reader);
+  return reader.problems().empty() ? warning_answer({}) : problems(reader);
 }
 
 Answer Engine::control(const Json& body) {

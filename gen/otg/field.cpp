@@ -119,10 +119,6 @@ std::string expected(const Field& field) {
       return "a MAC address";
     case Type::object:
       return "an object";
-    case Type::objects:
-      return "a list of objects";
-    case Type::texts:
-      return "a list of texts";
     case Type::any:
       return "nothing";
   }
@@ -168,7 +164,8 @@ void ModelReader::read(const Json& json, const ModelMessage& message, void* obje
     if (given != json.end() && !given->is_null())
       take(*given, field, object, within(path, field.name));
     else if (field.required)
-      refuse(within(path, field.name), fmt::format("expected {}, found nothing", expected(field)));
+      refuse(within(path, field.name),
+             fmt::format("expected {}, found nothing", field.list ? "a list" : expected(field)));
     else
       set_standard(field, object);
   }
@@ -185,39 +182,26 @@ void ModelReader::take(const Json& json, const Field& field, void* object,
     if (!same) refuse(path, fmt::format("only {} is supported: {}", field.fallback, field.meaning));
     return;
   }
-  if (field.type == Type::objects || field.type == Type::texts)
-    return take_list(json, field, object, path);
-  if (field.type == Type::object) return read(json, field.message(), field.open(object), path);
-  auto value = value_of(json, field);
-  if (!value)
-    return refuse(path, fmt::format("expected {}, found {}", expected(field), found(json)));
-  field.set(object, std::move(*value));
+  if (field.list) return take_list(json, field, object, path);
+  take_one(json, field, object, path);
 }
 
 void ModelReader::take_list(const Json& json, const Field& field, void* object,
                             const std::string& path) {
   if (!json.is_array() || json.size() > kMostItems)
-    return refuse(
-        path, fmt::format("expected {} of at most {} elements, found {}", expected(field),
-                          kMostItems, json.is_array() ? std::to_string(json.size()) : found(json)));
-  for (std::size_t i = 0; i < json.size(); ++i) {
-    const std::string place = fmt::format("{}[{}]", path, i);
-    if (field.type == Type::objects) {
-      read(json[i], field.message(), field.open(object), place);
-      continue;
-    }
-    const auto* text = json[i].get_ptr<const std::string*>();
-    const bool known =
-        text != nullptr &&
-        (field.values.empty() || std::ranges::find(field.values, *text) != field.values.end());
-    if (known)
-      field.set(object, *text);
-    else
-      refuse(place, field.values.empty()
-                        ? fmt::format("expected a text, found {}", found(json[i]))
-                        : fmt::format("expected one of {}, found {}", fmt::join(field.values, ", "),
-                                      found(json[i])));
-  }
+    return refuse(path, fmt::format("expected a list of at most {} elements, found {}", kMostItems,
+                                    json.is_array() ? std::to_string(json.size()) : found(json)));
+  for (std::size_t i = 0; i < json.size(); ++i)
+    take_one(json[i], field, object, fmt::format("{}[{}]", path, i));
+}
+
+void ModelReader::take_one(const Json& json, const Field& field, void* object,
+                           const std::string& path) {
+  if (field.type == Type::object) return read(json, field.message(), field.open(object), path);
+  auto value = value_of(json, field);
+  if (!value)
+    return refuse(path, fmt::format("expected {}, found {}", expected(field), found(json)));
+  field.set(object, std::move(*value));
 }
 
 void ModelReader::set_standards(const ModelMessage& message, void* object) {

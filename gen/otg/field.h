@@ -59,9 +59,7 @@ struct Field {
     ipv6,
     mac,
     object,
-    objects,  // a list
-    texts,    // a list
-    any,      // of a field that is refused
+    any,  // of a field that is refused
   };
   enum class Use : std::uint8_t {
     applied,   // `meaning` says what it sets
@@ -73,14 +71,16 @@ struct Field {
   std::string_view meaning;
   Type type = Type::any;
   Use use = Use::applied;
+  bool list = false;  // of values of the type
   bool required = false;
   bool indexed = false;         // set() takes the index of one of `values`
   double least = 0, most = -1;  // of a number, or digits of hex; none if most < least
-  // The value where the field is absent, as JSON, a text without quotes; empty: none.
+  // The value where the field is absent, as JSON, a text without quotes; empty: none. Of a list:
+  // its only element.
   std::string_view fallback = {};
   std::span<const std::string_view> values = {};
   const ModelMessage& (*message)() = nullptr;  // of an object
-  /// Sets the member.
+  /// Sets the member, or adds an element to the list.
   void (*set)(void* object, Value value) = nullptr;
   /// Creates the member, or one more element of the list, and returns it.
   void* (*open)(void* object) = nullptr;
@@ -182,19 +182,18 @@ T taken(Value& value) {
 template <class Object>
 struct ModelRowOf {
   /// The row of a member: a bool, an unsigned number, a double, an enumeration (with among()), a
-  /// std::string, a Hex, an address, a message; an optional of these; a list of messages or of
-  /// std::string. `meaning`: what the field sets.
+  /// std::string, a Hex, an address, a message; an optional or a list of these. `meaning`: what the
+  /// field sets.
   template <auto member>
   static constexpr Field of(std::string_view name, std::string_view meaning) {
     using Member = std::remove_cvref_t<decltype(std::declval<Object&>().*member)>;
     using Inner = field_detail::Inner<Member>;
     using T = typename Inner::Type;
-    using enum Field::Type;
     if constexpr (field_detail::IsMessage<T>) {
       return with<member, &T::message>(name, meaning);
     } else {
-      Field row{.name = name, .meaning = meaning};
-      row.type = Inner::kIsList ? texts : field_detail::type_of<T>();
+      Field row{.name = name, .meaning = meaning, .list = Inner::kIsList};
+      row.type = field_detail::type_of<T>();
       row.indexed = std::is_enum_v<T>;
       row.set = [](void* object, Value value) {
         Inner::open(static_cast<Object*>(object)->*member) = field_detail::taken<T>(value);
@@ -209,7 +208,8 @@ struct ModelRowOf {
         field_detail::Inner<std::remove_cvref_t<decltype(std::declval<Object&>().*member)>>;
     return {.name = name,
             .meaning = meaning,
-            .type = Inner::kIsList ? Field::Type::objects : Field::Type::object,
+            .type = Field::Type::object,
+            .list = Inner::kIsList,
             .message = message,
             .open = [](void* object) -> void* {
               return &Inner::open(static_cast<Object*>(object)->*member);
@@ -250,6 +250,8 @@ class ModelReader {
             const std::string& path);
   void take_list(const nlohmann::ordered_json& json, const Field& field, void* object,
                  const std::string& path);
+  void take_one(const nlohmann::ordered_json& json, const Field& field, void* object,
+                const std::string& path);
   static void set_standard(const Field& field, void* object);
   void check_choice(const nlohmann::ordered_json& json, const ModelMessage& message, void* object,
                     const std::string& path);

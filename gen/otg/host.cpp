@@ -113,14 +113,18 @@ wire::IpAddress LabHost::next_hop(const wire::IpAddress& destination) const noex
   return same_network(host_.own.ip, destination, host_.prefix) ? destination : host_.gateway;
 }
 
+std::optional<wire::MacAddress> LabHost::next_mac(const wire::IpAddress& destination, Instant now) {
+  const wire::IpAddress hop = next_hop(destination);
+  auto mac = hop == host_.gateway && host_.gateway_mac ? host_.gateway_mac : hub_.neighbour(hop);
+  if (!mac) hub_.ask(channel_, hop, now);
+  return mac;
+}
+
 /// The other end, with the class of the QP; nothing while its MAC address is not known.
 std::optional<Peer> LabHost::peer_of_link(const QpLink& link, Instant now) {
-  const wire::IpAddress destination = destination_of(link), hop = next_hop(destination);
-  auto mac = hop == host_.gateway && host_.gateway_mac ? host_.gateway_mac : hub_.neighbour(hop);
-  if (!mac) {
-    hub_.ask(channel_, hop, now);
-    return std::nullopt;
-  }
+  const wire::IpAddress destination = destination_of(link);
+  const auto mac = next_mac(destination, now);
+  if (!mac) return std::nullopt;
   return Peer{{*mac, destination}, link.run->traffic()};
 }
 

@@ -58,6 +58,9 @@ class LabHost {
   /// One round: see Endpoint::work(). Requires PortHub::receive() before.
   Result<bool> work(Instant now);
   [[nodiscard]] Duration pause(Instant now) noexcept { return endpoint_.pause(now); }
+  /// The MAC address of the next hop to `destination`; nothing while it is not known: then it is
+  /// asked for.
+  std::optional<wire::MacAddress> next_mac(const wire::IpAddress& destination, Instant now);
   /// No QP is still to be disconnected.
   [[nodiscard]] bool settled() const noexcept;
 

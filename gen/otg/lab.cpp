@@ -10,6 +10,7 @@
 
 #include "core/names.h"
 #include "gen/otg/limits.h"
+#include "gen/otg/packet_plan.h"
 #include "nic/clock.h"
 
 namespace lw::gen::otg {
@@ -20,9 +21,16 @@ namespace {
 constexpr std::uint32_t kMostHeaders = 14 + 40 + 8 + 12 + 16 + 4 + 3 + 4;
 constexpr std::uint16_t kDeepRing = 4096;  // the burst of a deep window must fit
 
+/// Bytes of a flow's longest frame, without FCS.
+std::size_t longest_of(const PlannedPackets& flow) noexcept {
+  return PacketFrame::length_of(flow.sizes.largest());
+}
+
 std::uint32_t buffer_size_of(const LabPlan& plan) noexcept {
   std::uint32_t longest = nic::PoolConfig{}.frame_size;
   for (const PlannedQp& qp : plan.qps) longest = std::max(longest, qp.ib_mtu + kMostHeaders);
+  for (const PlannedPackets& flow : plan.packets)
+    longest = std::max(longest, static_cast<std::uint32_t>(longest_of(flow)));
   return longest;
 }
 
@@ -47,7 +55,9 @@ std::vector<std::size_t> chosen(const Items& items, const std::vector<std::strin
 }  // namespace
 
 Lab::Lab(LabPlan plan, std::string folder, Ports ports)
-    : parts_{.plan = std::move(plan), .ports = std::move(ports)}, folder_(std::move(folder)) {}
+    : parts_{.plan = std::move(plan), .ports = std::move(ports)},
+      folder_(std::move(folder)),
+      frame_size_(buffer_size_of(parts_.plan)) {}
 
 Lab::~Lab() = default;
 
@@ -90,7 +100,20 @@ Result<void> Lab::check_rates() const {
           "ports[{}].location: the port has no line rate that target_line_rate is a share of: "
           "expected one after the port, \"{},rate=10Gb/s\"",
           qp.rated_port, parts_.plan.ports[qp.rated_port].location));
+  for (const PlannedPackets& flow : parts_.plan.packets)
+    if (auto known = check_rate(flow); !known) return known;
   return {};
+}
+
+Result<void> Lab::check_rate(const PlannedPackets& flow) const {
+  const auto needs = [](const FlowTime& time) { return time.choice == "bytes" && time.bytes > 0; };
+  const bool of_line = flow.rate.unit == config::Rate::Unit::link || needs(flow.span.delay) ||
+                       (flow.span.burst > 0 && needs(flow.span.gap));
+  if (!of_line || parts_.line_bps(flow.port) > 0) return {};
+  return fail(fmt::format(
+      "{}: the port has no line rate that a percentage, or a time in bytes, is of: expected one "
+      "after the port, \"{},rate=10Gb/s\"",
+      flow.path, parts_.plan.ports[flow.port].location));
 }
 
 Result<void> Lab::check_mtus() const {
@@ -101,7 +124,19 @@ Result<void> Lab::check_mtus() const {
         !fits)
       return fits;
   }
+  for (const PlannedPackets& flow : parts_.plan.packets)
+    if (auto fits = check_size(flow); !fits) return fits;
   return {};
+}
+
+Result<void> Lab::check_size(const PlannedPackets& flow) const {
+  if (longest_of(flow) > frame_size_)
+    return fail(
+        fmt::format("{}.size: expected frames of at most {} bytes, as long as those of the "
+                    "configuration that runs, found {}",
+                    flow.path, frame_size_ + kFcs, longest_of(flow) + kFcs));
+  return check_mtu(parts_.ports.all()[flow.port], fmt::format("flow \"{}\"", flow.name),
+                   longest_of(flow), 0);
 }
 
 void Lab::build() {
@@ -118,10 +153,49 @@ void Lab::build() {
         std::make_unique<LabHost>(parts_.plan, i, *parts_.hubs[parts_.plan.hosts[i].port], own));
   }
   for (const auto& hub : parts_.hubs) hub->complete();
+  parts_.packets = std::make_unique<PacketFlows>();
+  add_packets(std::exchange(parts_.plan.packets, {}));
   for (std::size_t i = 0; i < parts_.hubs.size(); ++i) {
     parts_.samples[i].link = parts_.hubs[i]->port().link_up();
     parts_.samples[i].changed_ns = nic::wall_clock_ns();
   }
+}
+
+void Lab::add_packets(std::vector<PlannedPackets> flows) {
+  for (PlannedPackets& flow : flows) {
+    const std::size_t port = flow.port;
+    parts_.packets->add(std::make_unique<PacketFlow>(
+        std::move(flow), parts_.packets->free_number(), parts_.plan, parts_.hosts,
+        PacketFlow::Port{*parts_.hubs[port], parts_.line_bps(port)}, parts_.clock));
+  }
+  if (parts_.packets->all().empty()) return;
+  for (std::size_t i = 0; i < parts_.hubs.size(); ++i)
+    parts_.hubs[i]->set_watch(*parts_.packets, i);
+}
+
+void Lab::append(const std::vector<FlowMessage>& flows, ModelReader& reader) {
+  const PlanNames names = parts_.plan.names;
+  std::size_t pairs = 0;
+  for (const auto& flow : parts_.packets->all()) pairs += pairs_of(flow->planned());
+  std::vector<PlannedPackets> planned = plan_packets(flows, parts_.plan, reader, pairs);
+  if (parts_.packets->all().size() + planned.size() > kMostPacketFlows)
+    reader.refuse("flows", fmt::format("expected at most {} flows", kMostPacketFlows));
+  for (const PlannedPackets& flow : planned) {
+    if (!reader.problems().empty()) break;
+    const auto known = check_rate(flow), fits = check_size(flow);
+    if (!known || !fits) reader.refuse(flow.path, (known ? fits : known).error().message);
+  }
+  if (reader.problems().empty())
+    add_packets(std::move(planned));
+  else
+    parts_.plan.names = names;
+}
+
+void Lab::remove(const std::vector<std::string>& names, ModelReader& reader) {
+  const auto flows = chosen(parts_.packets->names(), names, "flows", reader);
+  if (!reader.problems().empty()) return;
+  for (const std::string& name : names) parts_.plan.names.flows.erase(name);
+  parts_.packets->remove(names);
 }
 
 Result<void> Lab::poll() {
@@ -134,6 +208,7 @@ Result<void> Lab::poll() {
     worked |= *did;
   }
   for (const auto& run : parts_.runs) run->post(now);
+  worked |= parts_.packets->send_due(now);
   for (const auto& hub : parts_.hubs) {
     hub->flush();
     hub->release();
@@ -146,6 +221,7 @@ Result<void> Lab::poll() {
 void Lab::rest(Instant now) {
   Duration nap = std::chrono::microseconds(500);
   for (const auto& host : parts_.hosts) nap = std::min(nap, host->pause(now));
+  nap = std::min(nap, parts_.packets->pause_until_due(now));
   if (nap == Duration{})
     idle_.yield();
   else
@@ -158,6 +234,7 @@ void Lab::sample(Instant now) {
   const double seconds = std::chrono::duration<double>(now - sampled_).count();
   sampled_ = now;
   for (std::size_t i = 0; i < parts_.hubs.size(); ++i) sample_port(i, seconds);
+  parts_.packets->sample(seconds);
 }
 
 void Lab::sample_port(std::size_t port, double seconds) {
@@ -173,19 +250,26 @@ void Lab::sample_port(std::size_t port, double seconds) {
   sample.before = counts;
   const std::atomic<bool> never{false};
   if (!sample.begun) sample.begun = parts_.hubs[port]->port().wait_link({}, never).has_value();
-  if (const bool link = parts_.hubs[port]->port().link_up(); link != sample.link) {
-    sample.link = link;
-    sample.changed_ns = nic::wall_clock_ns();
-  }
+  note_link(port);
+}
+
+void Lab::note_link(std::size_t port) {
+  PortRates& sample = parts_.samples[port];
+  const bool link = parts_.hubs[port]->port().link_up();
+  if (link == sample.link) return;
+  sample.link = link;
+  sample.changed_ns = nic::wall_clock_ns();
 }
 
 void Lab::set_links(const PortLinkState& asked, ModelReader& reader) {
   const auto ports = chosen(parts_.plan.ports, asked.port_names, "port.link.port_names", reader);
   if (!reader.problems().empty()) return;
-  for (const std::size_t port : ports)
+  for (const std::size_t port : ports) {
     if (!parts_.hubs[port]->port().set_link(asked.state == "up"))
       reader.refuse("port.link", fmt::format("the link of port \"{}\" cannot be set",
                                              parts_.plan.ports[port].name));
+    note_link(port);
+  }
 }
 
 std::string Lab::capture_path(std::size_t port) const {
@@ -236,29 +320,51 @@ void Lab::set_peers(const std::vector<std::string>& names, bool up, ModelReader&
 }
 
 void Lab::set_traffic(const FlowTransmit& asked, ModelReader& reader) {
-  const auto flows =
-      chosen(parts_.plan.flows, asked.flow_names, "traffic.flow_transmit.flow_names", reader);
+  const std::size_t of_qps = parts_.plan.flows.size();
+  std::vector<NamedFlow> all;
+  for (const PlannedFlow& flow : parts_.plan.flows) all.push_back({flow.name});
+  for (const NamedFlow& flow : parts_.packets->names()) all.push_back(flow);
+  const auto flows = chosen(all, asked.flow_names, "traffic.flow_transmit.flow_names", reader);
   if (!reader.problems().empty()) return;
-  using State = FlowRun::State;
-  const State state = asked.state == "stop"    ? State::stopped
-                      : asked.state == "pause" ? State::paused
-                                               : State::started;
+  const Instant now = nic::now();
   std::vector<std::size_t> cleared;
   for (const std::size_t flow : flows) {
-    const std::size_t qp = parts_.plan.flows[flow].qp;
-    const bool first = std::ranges::find(cleared, qp) == cleared.end();
-    if (asked.state == "start" && first) {
-      cleared.push_back(qp);
-      parts_.runs[qp]->clear();
-      if (const auto partner = parts_.plan.qps[qp].partner) parts_.runs[*partner]->clear();
-    }
-    for (FlowRun& run : parts_.runs[qp]->flows)
-      if (run.flow == &parts_.plan.flows[flow]) run.state = state;
+    if (flow < of_qps)
+      set_qp_flow(flow, asked.state, cleared);
+    else
+      set_packets(*parts_.packets->all()[flow - of_qps], asked.state, now);
   }
+}
+
+/// `cleared`: QPs whose counters this request has set to 0.
+void Lab::set_qp_flow(std::size_t flow, const std::string& asked,
+                      std::vector<std::size_t>& cleared) {
+  using State = FlowRun::State;
+  const State state = asked == "stop"    ? State::stopped
+                      : asked == "pause" ? State::paused
+                                         : State::started;
+  const std::size_t qp = parts_.plan.flows[flow].qp;
+  if (asked == "start" && std::ranges::find(cleared, qp) == cleared.end()) {
+    cleared.push_back(qp);
+    parts_.runs[qp]->clear();
+    if (const auto partner = parts_.plan.qps[qp].partner) parts_.runs[*partner]->clear();
+  }
+  for (FlowRun& run : parts_.runs[qp]->flows)
+    if (run.flow == &parts_.plan.flows[flow]) run.state = state;
+}
+
+void Lab::set_packets(PacketFlow& flow, const std::string& asked, Instant now) {
+  if (asked == "start") flow.start(now);
+  if (asked == "resume") flow.resume(now);
+  if (asked == "pause") flow.pause(now);
+  if (asked == "stop") flow.stop();
 }
 
 std::vector<std::string> Lab::silent_flows() const {
   std::vector<std::string> silent;
+  for (const auto& flow : parts_.packets->all())
+    if (const std::string why = why_silent(*flow); !why.empty())
+      silent.push_back(fmt::format("flow \"{}\": {}", excerpt(flow->planned().name), why));
   for (const auto& run : parts_.runs) {
     if (run->is_open() && !run->broken()) continue;
     const char* why = run->broken() ? "has failed: disconnect its peer, and connect it again"
@@ -269,6 +375,16 @@ std::vector<std::string> Lab::silent_flows() const {
                                      excerpt(run->planned().name), why));
   }
   return silent;
+}
+
+/// Empty: its frames leave.
+std::string Lab::why_silent(const PacketFlow& flow) const {
+  if (flow.state() != PacketFlow::State::started) return "";
+  const std::size_t port = flow.planned().port;
+  if (!parts_.ports.all()[port].link_up())
+    return fmt::format("port \"{}\" has no link: its frames are not sent",
+                       excerpt(parts_.plan.ports[port].name));
+  return flow.waits() ? "the next hop has not answered: the flow begins when it has" : "";
 }
 
 bool Lab::drained() const noexcept {

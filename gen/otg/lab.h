@@ -40,12 +40,16 @@ class Lab {
   /// Empty names: all peers.
   void set_peers(const std::vector<std::string>& names, bool up, ModelReader& reader);
   void set_traffic(const FlowTransmit& asked, ModelReader& reader);
+  /// Adds flows of packets, which are stopped, and removes others by their names.
+  void append(const std::vector<FlowMessage>& flows, ModelReader& reader);
+  void remove(const std::vector<std::string>& names, ModelReader& reader);
   /// What runs, for LabMetrics; it lives as long as the lab.
   [[nodiscard]] const LabParts& parts() const noexcept { return parts_; }
   /// The file of a capture that has ended; empty: adds a problem.
   [[nodiscard]] std::string capture_of(const CaptureRequest& asked, ModelReader& reader) const;
 
-  /// Flows that are started and send nothing, with the reason: the QP is not connected, or failed.
+  /// Flows that are started and send nothing, with the reason: the QP is not connected, or failed;
+  /// the port has no link; the next hop has not answered.
   [[nodiscard]] std::vector<std::string> silent_flows() const;
   /// No flow that is stopped has a message outstanding.
   [[nodiscard]] bool drained() const noexcept;
@@ -57,17 +61,25 @@ class Lab {
  private:
   Lab(LabPlan plan, std::string folder, Ports ports);
   Result<void> check_rates() const;
+  [[nodiscard]] Result<void> check_rate(const PlannedPackets& flow) const;
+  [[nodiscard]] Result<void> check_size(const PlannedPackets& flow) const;
   Result<void> check_mtus() const;
   void wait_for_links(const std::atomic<bool>& stop);
   void build();
+  void add_packets(std::vector<PlannedPackets> flows);
+  void set_qp_flow(std::size_t flow, const std::string& asked, std::vector<std::size_t>& cleared);
+  static void set_packets(PacketFlow& flow, const std::string& asked, Instant now);
   void sample(Instant now);
   void sample_port(std::size_t port, double seconds);
+  void note_link(std::size_t port);
   void rest(Instant now);
+  [[nodiscard]] std::string why_silent(const PacketFlow& flow) const;
 
   [[nodiscard]] std::string capture_path(std::size_t port) const;
 
   LabParts parts_;
   std::string folder_;
+  std::size_t frame_size_;  // of the ports' buffers
   std::vector<std::string> warnings_;
   Instant sampled_{};
   nic::Idle idle_{IdleMode::adaptive};

@@ -47,9 +47,42 @@ void check_names(const Items& items, const std::vector<std::string>& names, cons
                     fmt::format("the configuration has no \"{}\"", excerpt(names[i])));
 }
 
+/// An instant in ns since 1970.
+std::int64_t wall_clock_ns(Instant at) { return nic::wall_clock_ns() - (nic::now() - at).count(); }
+
+std::string_view word_of(PacketFlow::State state) noexcept {
+  if (state == PacketFlow::State::started) return "started";
+  return state == PacketFlow::State::paused ? "paused" : "stopped";
+}
+
+/// In percent, of the frames that the port took. Copies of frames that arrived do not count.
+double loss_of(const PacketFlow& flow) noexcept {
+  constexpr double kPercent = 100;
+  const std::uint64_t sent = flow.sent().frames;
+  const std::uint64_t came = std::min(flow.arrivals().frames - flow.arrivals().copies, sent);
+  return sent == 0 ? 0 : kPercent * static_cast<double>(sent - came) / static_cast<double>(sent);
+}
+
+void add_rates(const PacketRates& rates, FlowMetric& row) noexcept {
+  constexpr double kBits = 8, kKilo = 1e3, kMega = 1e6;
+  constexpr double kBetweenFrames = 20;  // preamble and gap, in bytes
+  row.frames_tx_rate = rates.sent_frames;
+  row.frames_rx_rate = rates.received_frames;
+  row.tx_rate_bytes = rates.sent_bytes;
+  row.rx_rate_bytes = rates.received_bytes;
+  row.tx_rate_bps = kBits * rates.sent_bytes;
+  row.rx_rate_bps = kBits * rates.received_bytes;
+  row.tx_rate_kbps = row.tx_rate_bps / kKilo;
+  row.rx_rate_kbps = row.rx_rate_bps / kKilo;
+  row.tx_rate_mbps = row.tx_rate_bps / kMega;
+  row.rx_rate_mbps = row.rx_rate_bps / kMega;
+  row.tx_l1_rate_bps = row.tx_rate_bps + kBits * kBetweenFrames * rates.sent_frames;
+  row.rx_l1_rate_bps = row.rx_rate_bps + kBits * kBetweenFrames * rates.received_frames;
+}
+
 /// An instant as "2026-11-30T15:38:00.123456789Z".
 std::string utc(Instant at) {
-  const std::int64_t ns = nic::wall_clock_ns() - (nic::now() - at).count();
+  const std::int64_t ns = wall_clock_ns(at);
   constexpr std::int64_t kSecond = 1'000'000'000;
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z",
                      fmt::gmtime(static_cast<std::time_t>(ns / kSecond)), ns % kSecond);
@@ -135,12 +168,15 @@ QpMetric own_metric(const QpRun& run) {
 }  // namespace
 
 bool LabMetrics::transmits(std::size_t port) const {
-  return std::ranges::any_of(parts_.runs, [&](const auto& run) {
-    return parts_.plan.hosts[run->planned().host].port == port &&
-           std::ranges::any_of(run->flows, [](const FlowRun& flow) {
-             return flow.state == FlowRun::State::started;
-           });
+  const bool packets = std::ranges::any_of(parts_.packets->all(), [&](const auto& flow) {
+    return flow->planned().port == port && flow->state() == PacketFlow::State::started;
   });
+  return packets || std::ranges::any_of(parts_.runs, [&](const auto& run) {
+           return parts_.plan.hosts[run->planned().host].port == port &&
+                  std::ranges::any_of(run->flows, [](const FlowRun& flow) {
+                    return flow.state == FlowRun::State::started;
+                  });
+         });
 }
 
 PortMetric LabMetrics::port_metric(std::size_t port) const {
@@ -160,6 +196,30 @@ PortMetric LabMetrics::port_metric(std::size_t port) const {
   constexpr double kBitsOfKilobyte = 8000;
   if (const double bps = parts_.line_bps(port); bps > 0)
     row.speed = static_cast<std::uint64_t>(bps / kBitsOfKilobyte);
+  return row;
+}
+
+FlowMetric LabMetrics::packet_metric(const PacketFlow& flow) const {
+  const PlannedPackets& planned = flow.planned();
+  FlowMetric row;
+  row.name = planned.name;
+  row.port_tx = parts_.plan.ports[planned.port].name;
+  if (planned.rx_ports.size() == 1) row.port_rx = parts_.plan.ports[planned.rx_ports[0]].name;
+  row.transmit = word_of(flow.state());
+  row.frames_tx = flow.sent().frames;
+  row.bytes_tx = flow.sent().bytes;
+  row.frames_rx = flow.arrivals().frames;
+  row.bytes_rx = flow.arrivals().bytes;
+  add_rates(flow.rates(), row);
+  if (planned.metrics.loss) row.loss = loss_of(flow);
+  if (planned.metrics.timestamps && flow.arrivals().first)
+    row.timestamps = {static_cast<double>(wall_clock_ns(*flow.arrivals().first)),
+                      static_cast<double>(wall_clock_ns(flow.arrivals().last))};
+  if (const LatencyOfPackets& latency = flow.arrivals().latency;
+      planned.metrics.latency.enable && latency.packets > 0)
+    row.latency = {static_cast<double>(latency.least.count()),
+                   static_cast<double>(latency.most.count()),
+                   static_cast<double>(latency.sum.count()) / static_cast<double>(latency.packets)};
   return row;
 }
 
@@ -265,6 +325,13 @@ Json LabMetrics::metrics(const MetricsRequest& asked, ModelReader& reader) const
       if (is_asked(parts_.plan.ports[i], asked.port.port_names))
         rows.push_back(columns_of(port_metric(i), asked.port.column_names));
     return {{"choice", "port_metrics"}, {"port_metrics", std::move(rows)}};
+  }
+  if (asked.choice == "flow") {
+    check_names(parts_.packets->names(), asked.flow.flow_names, "flow.flow_names", reader);
+    for (const auto& flow : parts_.packets->all())
+      if (flow->planned().metrics.enable && is_asked(flow->planned(), asked.flow.flow_names))
+        rows.push_back(columns_of(packet_metric(*flow), asked.flow.metric_names));
+    return {{"choice", "flow_metrics"}, {"flow_metrics", std::move(rows)}};
   }
   if (asked.choice == "rocev2_flow") {
     for (const QpMetric& row : qp_metrics())

@@ -25,6 +25,7 @@ class LabMetrics {
 
  private:
   [[nodiscard]] PortMetric port_metric(std::size_t port) const;
+  [[nodiscard]] FlowMetric packet_metric(const PacketFlow& flow) const;
   [[nodiscard]] PeerMetric peer_metric(std::size_t peer) const;
   [[nodiscard]] QpMetric flow_metric(const QpRun& run) const;
   [[nodiscard]] QpMetric arrival_metric(const QpRun& run) const;

@@ -6,6 +6,7 @@
 
 #include "gen/otg/host.h"
 #include "gen/otg/metrics.h"
+#include "gen/otg/packet_flow.h"
 #include "gen/otg/plan.h"
 #include "gen/otg/port_hub.h"
 #include "gen/otg/qp_run.h"
@@ -31,6 +32,7 @@ struct LabParts {
   std::vector<std::unique_ptr<PortHub>> hubs = {};
   std::vector<std::unique_ptr<QpRun>> runs = {};
   std::vector<std::unique_ptr<LabHost>> hosts = {};
+  std::unique_ptr<PacketFlows> packets = {};
   std::vector<PortRates> samples = {};
 
   /// Line rate in bit/s; 0: unknown.

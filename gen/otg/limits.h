@@ -17,6 +17,16 @@ inline constexpr std::size_t kMostBody = std::size_t{1} << 20;
 /// Elements of one list of a configuration.
 inline constexpr std::size_t kMostItems = 1024;
 
+/// Fields of one object of a body: twice as many as the largest message of the model has.
+inline constexpr std::size_t kMostMembers = 64;
+
+/// Flows of packets of a configuration: each of them is asked in each round what is due.
+inline constexpr std::size_t kMostPacketFlows = 1024;
+
+/// Pairs of devices of all flows of packets together, where a flow of ports counts as one: each has
+/// a frame of its own in memory.
+inline constexpr std::size_t kMostPairs = 4096;
+
 /// Problems that an answer lists: the first ones.
 inline constexpr std::size_t kMostProblems = 100;
 
@@ -29,6 +39,15 @@ inline constexpr std::size_t kMostQps = 1024;
 /// Messages of a QP that are outstanding: as many as fit in 50 ms of its rate, and no more than
 /// this.
 inline constexpr std::uint64_t kMostOutstanding = 1024;
+
+/// Longest frame of a flow, in bytes with FCS.
+inline constexpr std::size_t kMostFrame = 14122;
+
+/// Header bytes of a flow's frames: those of all its headers together.
+inline constexpr std::size_t kMostHeaderBytes = 1024;
+
+/// Longest duration, delay and gap of a flow, in seconds: a year.
+inline constexpr double kMostSeconds = 31'536'000;
 
 /// Longest answer of the process that runs a configuration, in bytes: metrics of 1,024 QPs take
 /// 1 MB.

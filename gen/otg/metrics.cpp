@@ -13,8 +13,8 @@ const FigureTable& PortMetric::figures() {
       Row::of<&PortMetric::transmit>("transmit", "started while a flow of the port runs."),
       Row::of<&PortMetric::frames_tx>("frames_tx", "Frames sent.", Unit::frames),
       Row::of<&PortMetric::frames_rx>("frames_rx", "Frames received.", Unit::frames),
-      Row::of<&PortMetric::bytes_tx>("bytes_tx", "Their bytes, without FCS.", Unit::bytes),
-      Row::of<&PortMetric::bytes_rx>("bytes_rx", "Their bytes, without FCS.", Unit::bytes),
+      Row::of<&PortMetric::bytes_tx>("bytes_tx", "Their bytes, with FCS.", Unit::bytes),
+      Row::of<&PortMetric::bytes_rx>("bytes_rx", "Their bytes, with FCS.", Unit::bytes),
       Row::of<&PortMetric::frames_tx_rate>("frames_tx_rate", "Frames per second, of 500 ms."),
       Row::of<&PortMetric::frames_rx_rate>("frames_rx_rate", "Frames per second, of 500 ms."),
       Row::of<&PortMetric::bytes_tx_rate>("bytes_tx_rate", "Bytes per second, of 500 ms."),
@@ -99,6 +99,59 @@ const FigureTable& QpMetric::figures() {
       Row::of<&QpMetric::last_timestamp>("last_timestamp", "Arrival of the last data frame, UTC.")};
   static constexpr FigureTable kTable{"A QP with flows, and the QP that it is connected to.",
                                       kRows};
+  return kTable;
+}
+
+const FigureTable& FlowLatency::figures() {
+  using Row = FigureOf<FlowLatency>;
+  static constexpr Figure kRows[] = {
+      Row::of<&FlowLatency::minimum_ns>("minimum_ns", "Least latency.", Unit::ns),
+      Row::of<&FlowLatency::maximum_ns>("maximum_ns", "Longest latency.", Unit::ns),
+      Row::of<&FlowLatency::average_ns>("average_ns", "Mean latency.", Unit::ns)};
+  static constexpr FigureTable kTable{"Latency of a flow's frames.", kRows};
+  return kTable;
+}
+
+const FigureTable& FlowTimestamps::figures() {
+  using Row = FigureOf<FlowTimestamps>;
+  static constexpr Figure kRows[] = {
+      Row::of<&FlowTimestamps::first_timestamp_ns>(
+          "first_timestamp_ns", "Arrival of the first frame, since 1970.", Unit::ns),
+      Row::of<&FlowTimestamps::last_timestamp_ns>(
+          "last_timestamp_ns", "Arrival of the last frame, since 1970.", Unit::ns)};
+  static constexpr FigureTable kTable{"When a flow's frames arrived.", kRows};
+  return kTable;
+}
+
+const FigureTable& FlowMetric::figures() {
+  using Row = FigureOf<FlowMetric>;
+  static constexpr Figure kRows[] = {
+      Row::of<&FlowMetric::name>("name", "Name of the flow."),
+      Row::of<&FlowMetric::port_tx>("port_tx", "Port that sends."),
+      Row::of<&FlowMetric::port_rx>("port_rx", "Port that receives, if it is one."),
+      Row::of<&FlowMetric::transmit>("transmit", "started, stopped or paused."),
+      Row::of<&FlowMetric::frames_tx>("frames_tx", "Frames sent.", Unit::frames),
+      Row::of<&FlowMetric::frames_rx>("frames_rx", "Frames received.", Unit::frames),
+      Row::of<&FlowMetric::bytes_tx>("bytes_tx", "Their bytes, with FCS.", Unit::bytes),
+      Row::of<&FlowMetric::bytes_rx>("bytes_rx", "Their bytes, with FCS.", Unit::bytes),
+      Row::of<&FlowMetric::frames_tx_rate>("frames_tx_rate", "Frames per second, of 500 ms."),
+      Row::of<&FlowMetric::frames_rx_rate>("frames_rx_rate", "Frames per second, of 500 ms."),
+      Row::of<&FlowMetric::loss>("loss", "Frames sent that have not arrived, in percent."),
+      Row::of<&FlowMetric::timestamps>("timestamps", "When frames arrived."),
+      Row::of<&FlowMetric::latency>("latency", "Latency of the frames."),
+      Row::of<&FlowMetric::tx_l1_rate_bps>("tx_l1_rate_bps",
+                                           "Bits per second with preamble, gap and FCS."),
+      Row::of<&FlowMetric::rx_l1_rate_bps>("rx_l1_rate_bps",
+                                           "Bits per second with preamble, gap and FCS."),
+      Row::of<&FlowMetric::tx_rate_bytes>("tx_rate_bytes", "Bytes of frames per second."),
+      Row::of<&FlowMetric::rx_rate_bytes>("rx_rate_bytes", "Bytes of frames per second."),
+      Row::of<&FlowMetric::tx_rate_bps>("tx_rate_bps", "Bits of frames per second."),
+      Row::of<&FlowMetric::rx_rate_bps>("rx_rate_bps", "Bits of frames per second."),
+      Row::of<&FlowMetric::tx_rate_kbps>("tx_rate_kbps", "The same in kb/s."),
+      Row::of<&FlowMetric::rx_rate_kbps>("rx_rate_kbps", "The same in kb/s."),
+      Row::of<&FlowMetric::tx_rate_mbps>("tx_rate_mbps", "The same in Mb/s."),
+      Row::of<&FlowMetric::rx_rate_mbps>("rx_rate_mbps", "The same in Mb/s.")};
+  static constexpr FigureTable kTable{"A flow with metrics.", kRows};
   return kTable;
 }
 

@@ -51,6 +51,31 @@ struct QpMetric {
   static const FigureTable& figures();
 };
 
+struct FlowLatency {
+  double minimum_ns = 0, maximum_ns = 0, average_ns = 0;
+  static const FigureTable& figures();
+};
+struct FlowTimestamps {
+  double first_timestamp_ns = 0, last_timestamp_ns = 0;
+  static const FigureTable& figures();
+};
+
+/// Bytes are with FCS; rates in bits are on the wire for `l1`, else of frames.
+struct FlowMetric {
+  std::string name, port_tx;
+  std::optional<std::string> port_rx = {};
+  std::string transmit;
+  std::uint64_t frames_tx = 0, frames_rx = 0, bytes_tx = 0, bytes_rx = 0;
+  double frames_tx_rate = 0, frames_rx_rate = 0;
+  std::optional<double> loss = {};
+  std::optional<FlowTimestamps> timestamps = {};
+  std::optional<FlowLatency> latency = {};
+  double tx_l1_rate_bps = 0, rx_l1_rate_bps = 0;
+  double tx_rate_bytes = 0, rx_rate_bytes = 0, tx_rate_bps = 0, rx_rate_bps = 0;
+  double tx_rate_kbps = 0, rx_rate_kbps = 0, tx_rate_mbps = 0, rx_rate_mbps = 0;
+  static const FigureTable& figures();
+};
+
 struct NeighbourRow {
   std::string ethernet_name;
   std::optional<std::string> ipv4_address = {}, ipv6_address = {};

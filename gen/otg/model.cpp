@@ -246,7 +246,7 @@ const ModelMessage& ConfigOptions::message() {
       Row::of<&ConfigOptions::port_options>("port_options", "of all ports"),
       Row::of<&ConfigOptions::protocol_options>("protocol_options", "of all protocols"),
       Row::of<&ConfigOptions::per_port_options>("per_port_options", "of single ports"),
-      Row::refused("flow_options", "there are no flows but stateful_flows")};
+      Row::refused("flow_options", "a port sends what the rates of its flows ask for")};
   static constexpr ModelMessage kMessage{"Config.Options", kRows};
   return kMessage;
 }
@@ -259,7 +259,7 @@ const ModelMessage& Config::message() {
       Row::of<&Config::layer1>("layer1", "line rates of ports"),
       Row::of<&Config::captures>("captures", "captures, which /control/state starts"),
       Row::of<&Config::devices>("devices", "hosts at the ports"),
-      Row::refused("flows", "only stateful_flows are sent; roce-gen run sends other frames"),
+      Row::of<&Config::flows>("flows", "frames of any headers"),
       Row::refused("events", "roce-impair's scenarios cause events"),
       Row::of<&Config::options>("options", "options of ports and protocols"),
       Row::refused("lldp", kNoProtocol),

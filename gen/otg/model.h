@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "gen/otg/model_flow.h"
 #include "gen/otg/model_rocev2.h"
 
 /// The messages of a configuration, of version 1.61.0 of the model, each with its rows: see
@@ -117,6 +118,7 @@ struct Config {
   std::vector<Layer1> layer1;
   std::vector<Capture> captures;
   std::vector<DeviceMessage> devices;
+  std::vector<FlowMessage> flows;
   std::optional<StatefulFlow> stateful_flows;
   std::optional<ConfigOptions> options;
   static const ModelMessage& message();

@@ -12,6 +12,8 @@
 #include "core/quantity.h"
 #include "gen/limits.h"
 #include "gen/otg/limits.h"
+#include "gen/otg/packet_plan.h"
+#include "gen/otg/plan_names.h"
 #include "gen/otg/rates.h"
 #include "nic/port_spec.h"
 #include "transport/packet.h"
@@ -19,7 +21,6 @@
 namespace lw::gen::otg {
 namespace {
 
-using Names = std::map<std::string, std::size_t, std::less<>>;
 /// The addresses of the two ends of a connection.
 using Ends = std::pair<wire::IpAddress, wire::IpAddress>;
 
@@ -42,6 +43,7 @@ class Planner {
     add_options();
     add_flows();
     connect();
+    plan_.packets = plan_packets(config_.flows, plan_, reader_);
     return std::move(plan_);
   }
 
@@ -70,10 +72,13 @@ class Planner {
   void join_rest();
   void check_partners();
 
-  /// Returns the index of a name; adds a problem if nothing has it.
   std::optional<std::size_t> find(const Names& names, const std::string& name,
-                                  const std::string& path, const char* what);
-  void add_name(Names& names, const std::string& name, std::size_t index, const std::string& path);
+                                  const std::string& path, const char* what) {
+    return find_name(names, name, path, what, reader_);
+  }
+  void add_name(Names& names, const std::string& name, std::size_t index, const std::string& path) {
+    otg::add_name(names, name, index, path, reader_);
+  }
   [[nodiscard]] Ends ends_of(const PlannedQp& qp) const {
     return {plan_.hosts[qp.host].own.ip, plan_.peers[qp.peer].destination};
   }
@@ -85,27 +90,8 @@ class Planner {
   const Config& config_;
   ModelReader& reader_;
   LabPlan plan_;
-  Names ports_, hosts_, peers_, qps_, flows_;
+  PlanNames& names_ = plan_.names;
 };
-
-std::optional<std::size_t> Planner::find(const Names& names, const std::string& name,
-                                         const std::string& path, const char* what) {
-  const auto found = names.find(name);
-  if (found != names.end()) return found->second;
-  std::vector<std::string_view> all;
-  for (const auto& [each, index] : names) all.push_back(each);
-  const std::string_view near = nearest(name, all);
-  reader_.refuse(path, fmt::format("expected the name of a {}, found \"{}\"{}", what, excerpt(name),
-                                   near.empty() ? "" : fmt::format(": is it \"{}\"?", near)));
-  return std::nullopt;
-}
-
-void Planner::add_name(Names& names, const std::string& name, std::size_t index,
-                       const std::string& path) {
-  if (!names.emplace(name, index).second)
-    reader_.refuse(path, fmt::format("expected another name than \"{}\", which is there already",
-                                     excerpt(name)));
-}
 
 void Planner::add_ports() {
   if (config_.ports.size() > kMostPorts)
@@ -134,14 +120,14 @@ void Planner::add_port(const PortMessage& port) {
                    "files, and arguments of DPDK, are not taken from clients: expected an "
                    "interface, a PCI address, memif:, vhost: or null");
   ModelReader::set_standards(PerPortRoce::message(), &planned.settings);
-  add_name(ports_, port.name, plan_.ports.size(), port.path + ".name");
+  add_name(names_.ports, port.name, plan_.ports.size(), port.path + ".name");
   plan_.ports.push_back(std::move(planned));
 }
 
 void Planner::add_speeds() {
   for (const Layer1& layer : config_.layer1) {
     for (std::size_t i = 0; i < layer.port_names.size(); ++i) {
-      const auto port = find(ports_, layer.port_names[i],
+      const auto port = find(names_.ports, layer.port_names[i],
                              fmt::format("{}.port_names[{}]", layer.path, i), "port");
       if (port && !layer.speed.empty() && !plan_.ports[*port].line_bps)
         plan_.ports[*port].line_bps = bps_of_speed(layer.speed);
@@ -153,7 +139,7 @@ void Planner::add_captures() {
   for (const Capture& capture : config_.captures) {
     for (std::size_t i = 0; i < capture.port_names.size(); ++i) {
       const std::string path = fmt::format("{}.port_names[{}]", capture.path, i);
-      const auto port = find(ports_, capture.port_names[i], path, "port");
+      const auto port = find(names_.ports, capture.port_names[i], path, "port");
       if (!port) continue;
       if (plan_.ports[*port].capture) reader_.refuse(path, "the port has a capture already");
       plan_.ports[*port].capture = {.pcapng = capture.format == "pcapng",
@@ -166,8 +152,8 @@ void Planner::add_hosts(const EthernetMessage& ethernet) {
   if (ethernet.vlans.size() > 1)
     reader_.refuse(ethernet.path + ".vlans", "expected one tag at most");
   if (!ethernet.connection || !ethernet.mac) return;
-  const auto port =
-      find(ports_, ethernet.connection->port_name, ethernet.path + ".connection.port_name", "port");
+  const auto port = find(names_.ports, ethernet.connection->port_name,
+                         ethernet.path + ".connection.port_name", "port");
   PlannedHost host{.ethernet = ethernet.name, .port = port.value_or(0), .mtu = ethernet.mtu};
   if (!ethernet.vlans.empty()) host.vlan = ethernet.vlans.front();
   const auto add = [&](const auto& address) {
@@ -188,7 +174,7 @@ void Planner::add_host(PlannedHost host, const std::string& path) {
   if (has_host(host.own.ip))
     reader_.refuse(path + ".address",
                    fmt::format("{} is the address of another interface", to_string(host.own.ip)));
-  add_name(hosts_, host.name, plan_.hosts.size(), path + ".name");
+  add_name(names_.hosts, host.name, plan_.hosts.size(), path + ".name");
   plan_.hosts.push_back(std::move(host));
 }
 
@@ -209,7 +195,7 @@ void Planner::add_interface(const Interface& interface, const std::string& host_
                    fmt::format("expected {} to {} bytes, found {}", kLeastPacketPayload,
                                kMostPacketPayload, interface.ib_mtu));
   const auto host =
-      find(hosts_, host_name, interface.path + key, kV4 ? "IPv4 address" : "IPv6 address");
+      find(names_.hosts, host_name, interface.path + key, kV4 ? "IPv4 address" : "IPv6 address");
   if (!host) return;
   const PlannedHost& own = plan_.hosts[*host];
   if (std::holds_alternative<wire::Ipv4Address>(own.own.ip) != kV4)
@@ -226,7 +212,7 @@ void Planner::add_interface(const Interface& interface, const std::string& host_
 template <class PeerMessage>
 void Planner::add_peer(const PeerMessage& peer, std::size_t host, std::uint64_t ib_mtu) {
   const std::size_t index = plan_.peers.size();
-  add_name(peers_, peer.name, index, peer.path + ".name");
+  add_name(names_.peers, peer.name, index, peer.path + ".name");
   if (plan_.hosts[host].own.ip == wire::IpAddress(peer.destination_ip_address))
     reader_.refuse(peer.path + ".destination_ip_address", "is the address of the peer itself");
   plan_.peers.push_back(
@@ -252,7 +238,7 @@ void Planner::add_qp(const QpMessage& qp, std::size_t peer, std::uint64_t ib_mtu
   check_parameters(parameters);
   if (plan_.qps.size() == kMostQps)
     return reader_.refuse(qp.path, fmt::format("expected at most {} QPs", kMostQps));
-  add_name(qps_, qp.qp_name, plan_.qps.size(), qp.path + ".qp_name");
+  add_name(names_.qps, qp.qp_name, plan_.qps.size(), qp.path + ".qp_name");
   plan_.peers[peer].qps.push_back(plan_.qps.size());
   plan_.qps.push_back({.name = qp.qp_name,
                        .host = plan_.peers[peer].host,
@@ -286,7 +272,7 @@ void Planner::add_options() {
       config_.options->protocol_options && config_.options->protocol_options->auto_start_all;
   std::set<std::size_t> seen;
   for (const PerPortOptions& options : config_.options->per_port_options) {
-    const auto port = find(ports_, options.port_name, options.path + ".port_name", "port");
+    const auto port = find(names_.ports, options.port_name, options.path + ".port_name", "port");
     if (!port) continue;
     if (!seen.insert(*port).second || options.protocols.size() > 1)
       reader_.refuse(options.path, "expected the settings of RoCEv2 once for each port");
@@ -302,7 +288,7 @@ void Planner::add_flows() {
 }
 
 void Planner::add_flow_group(const TxPort& group) {
-  const auto port = find(ports_, group.port_name, group.path + ".port_name", "port");
+  const auto port = find(names_.ports, group.port_name, group.path + ".port_name", "port");
   const TargetLineRate& rate = group.transmit_type.target_line_rate;
   std::set<std::size_t> qps;
   for (const RoceFlow& flow : rate.flows) add_flow(flow, group, qps);
@@ -317,12 +303,12 @@ void Planner::add_flow_group(const TxPort& group) {
 }
 
 void Planner::add_flow(const RoceFlow& flow, const TxPort& group, std::set<std::size_t>& qps) {
-  add_name(flows_, flow.name, plan_.flows.size(), flow.path + ".name");
+  add_name(names_.flows, flow.name, plan_.flows.size(), flow.path + ".name");
   const auto size = bytes_of_message(flow.message_size, flow.message_size_unit);
   if (size == 0 || size > kMostMessage)
     reader_.refuse(flow.path + ".message_size",
                    fmt::format("expected 1 to {} bytes, found {}", kMostMessage, size));
-  const auto qp = find(qps_, flow.tx_endpoint, flow.path + ".tx_endpoint", "QP");
+  const auto qp = find(names_.qps, flow.tx_endpoint, flow.path + ".tx_endpoint", "QP");
   if (!qp) return;
   if (transport::packets_of(size, plan_.qps[*qp].ib_mtu) > transport::kMostPackets)
     reader_.refuse(flow.path + ".message_size",
@@ -355,7 +341,7 @@ void Planner::connect() {
     for (const RoceFlows& flows : config_.stateful_flows->rocev2)
       for (const TxPort& group : flows.tx_ports)
         for (const RoceFlow& flow : group.transmit_type.target_line_rate.flows)
-          if (const auto qp = qps_.find(flow.tx_endpoint); qp != qps_.end())
+          if (const auto qp = names_.qps.find(flow.tx_endpoint); qp != names_.qps.end())
             join_named(flow, qp->second);
   join_rest();
   check_partners();
@@ -367,8 +353,8 @@ void Planner::join(std::size_t one, std::size_t other) {
 }
 
 void Planner::join_named(const RoceFlow& flow, std::size_t qp) {
-  if (flow.rx_endpoint.empty() || ports_.contains(flow.rx_endpoint)) return;
-  const auto other = find(qps_, flow.rx_endpoint, flow.path + ".rx_endpoint", "QP or port");
+  if (flow.rx_endpoint.empty() || names_.ports.contains(flow.rx_endpoint)) return;
+  const auto other = find(names_.qps, flow.rx_endpoint, flow.path + ".rx_endpoint", "QP or port");
   if (!other) return;
   const Ends ends = ends_of(plan_.qps[*other]);
   if (ends_of(plan_.qps[qp]) != Ends{ends.second, ends.first})

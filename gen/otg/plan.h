@@ -6,8 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "config/flow/message.h"
+#include "config/flow/traffic.h"
+#include "core/time.h"
 #include "gen/arp/arp_responder.h"
 #include "gen/otg/model.h"
+#include "gen/otg/plan_names.h"
 #include "wire/opcode.h"
 
 namespace lw::gen::otg {
@@ -68,6 +72,35 @@ struct PlannedFlow {
   std::uint32_t size = 0;  // bytes of a message
 };
 
+/// Two hosts between which a flow sends.
+struct PacketEnds {
+  std::size_t from = 0, to = 0;
+};
+
+/// When a flow of packets stops, and its pauses.
+struct PacketSpan {
+  std::optional<std::uint64_t> frames = {};
+  std::optional<Duration> time = {};
+  std::uint64_t burst = 0;  // frames between pauses; 0: no pauses
+  FlowTime delay = {}, gap = {};
+};
+
+/// A flow of frames of any headers.
+struct PlannedPackets {
+  std::string name, path;
+  std::size_t port = 0;               // that sends
+  std::vector<std::size_t> rx_ports;  // that receive
+  std::vector<PacketEnds> ends;       // of devices, in turn; none: frames are as `headers` say
+  std::vector<FlowHeader> headers;
+  config::MessageSizes sizes = config::MessageSizes::fixed(0);  // of frames, with FCS
+  config::Rate rate;  // in frames, bits on the wire, or a share of the line rate
+  PacketSpan span;
+  FlowMetricsWanted metrics;
+  std::string payload;  // kind of FlowPayload
+  std::vector<std::byte> pattern;
+  bool repeat = true;
+};
+
 /// A configuration whose names are resolved. Members refer to others by index.
 struct LabPlan {
   std::vector<PlannedPort> ports;
@@ -75,6 +108,8 @@ struct LabPlan {
   std::vector<PlannedPeer> peers;
   std::vector<PlannedQp> qps;
   std::vector<PlannedFlow> flows;
+  std::vector<PlannedPackets> packets;
+  PlanNames names;
   bool starts = false;  // protocols start at once
   std::vector<std::string> warnings;
 };

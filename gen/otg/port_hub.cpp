@@ -51,9 +51,9 @@ std::size_t PortHub::receive() {
     const wire::Bytes bytes(rte_pktmbuf_mtod(buffer, const std::byte*),
                             rte_pktmbuf_data_len(buffer));
     ++counts_.received;
-    counts_.received_bytes += bytes.size();
+    counts_.received_bytes += bytes.size() + kFcs;
     keep(bytes);
-    sort(bytes);
+    if (watch_ == nullptr || !watch_->take(watched_port_, bytes)) sort(bytes);
   }
   return held_;
 }
@@ -83,37 +83,48 @@ void PortHub::sort(wire::Bytes bytes) {
   if (frame && frame->info != nullptr && !frame->defect) (*host)->add(*frame);
 }
 
+wire::MutableBytes PortHub::add(std::size_t length, SentFrames* sent) {
+  const wire::MutableBytes room = sender_.add(length);
+  if (room.empty())
+    ++counts_.not_sent;
+  else
+    waiting_[waiting_count_++] = {length + kFcs, sent};
+  return room;
+}
+
+void PortHub::added(wire::Bytes frame) {
+  keep(frame);
+  if (sender_.full()) flush();
+}
+
 void PortHub::send(const roce::FrameFields& fields, const transport::PayloadView& payload) {
   const roce::FrameLayout layout = roce::layout_of(fields, payload.size());
-  const wire::MutableBytes room = sender_.add(layout.size);
-  if (room.empty()) {
-    ++counts_.not_sent;
-    return;
-  }
+  const wire::MutableBytes room = add(layout.size, nullptr);
+  if (room.empty()) return;
   payload.write_to(room.subspan(layout.payload, payload.size()));
   roce::compose_around(fields, layout, room);
-  keep(room);
-  ++waiting_;
-  waiting_bytes_ += room.size();
-  if (sender_.full()) flush();
+  added(room);
 }
 
 void PortHub::send_raw(wire::Bytes frame) {
-  if (!sender_.add(frame)) return;
-  keep(frame);
-  ++waiting_;
-  waiting_bytes_ += frame.size();
-  if (sender_.full()) flush();
+  const wire::MutableBytes room = add(frame.size(), nullptr);
+  if (room.empty()) return;
+  std::ranges::copy(frame, room.begin());
+  added(room);
 }
 
-/// A port that takes a part of the burst only is slow or stuck; bytes then count in proportion.
 void PortHub::flush() {
-  if (waiting_ == 0) return;
+  if (waiting_count_ == 0) return;
   const std::size_t sent = sender_.send(nic::now());
   counts_.sent += sent;
-  counts_.sent_bytes += sent == waiting_ ? waiting_bytes_ : waiting_bytes_ * sent / waiting_;
-  counts_.not_sent += waiting_ - sent;
-  waiting_ = waiting_bytes_ = 0;
+  counts_.not_sent += waiting_count_ - sent;
+  for (const Waiting& frame : std::span(waiting_).first(sent)) {
+    counts_.sent_bytes += frame.bytes;
+    if (frame.sent == nullptr) continue;
+    ++frame.sent->frames;
+    frame.sent->bytes += frame.bytes;
+  }
+  waiting_count_ = 0;
 }
 
 std::optional<wire::MacAddress> PortHub::neighbour(const wire::IpAddress& ip) const {

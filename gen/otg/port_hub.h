@@ -19,7 +19,23 @@ namespace lw::gen::otg {
 
 class HostChannel;
 
-/// What passed a port. Bytes are without FCS.
+/// Bytes of a frame's check sequence, which ports add.
+inline constexpr std::size_t kFcs = 4;
+
+/// Frames of a flow that a port took. Bytes are with FCS.
+struct SentFrames {
+  std::uint64_t frames = 0, bytes = 0;
+};
+
+/// Gets the frames that ports receive before hosts do. Called by the threads of the ports.
+class FrameWatch {
+ public:
+  virtual ~FrameWatch() = default;
+  /// Returns whether it has used a frame that arrived at this port; then no host gets it.
+  virtual bool take(std::size_t port, wire::Bytes frame) = 0;
+};
+
+/// What passed a port. Bytes are with FCS.
 struct PortCounts {
   std::uint64_t sent = 0, sent_bytes = 0;
   std::uint64_t received = 0, received_bytes = 0;  // of all frames
@@ -48,7 +64,18 @@ class PortHub {
   void release() noexcept;
 
   void send(const roce::FrameFields& fields, const transport::PayloadView& payload);
+  /// Adds a frame of `length` bytes, without FCS, which the caller writes before it calls added().
+  /// It counts in `sent`, which may be null and outlives the flush(), when the port takes it.
+  /// Returns an empty span if no buffer is free.
+  wire::MutableBytes add(std::size_t length, SentFrames* sent);
+  void added(wire::Bytes frame);
   void flush();
+
+  /// `watch` gets the frames that arrive, and outlives the hub; `port` is for its take().
+  void set_watch(FrameWatch& watch, std::size_t port) noexcept {
+    watch_ = &watch;
+    watched_port_ = port;
+  }
 
   /// The MAC address of a neighbour; nothing if it has not answered yet.
   [[nodiscard]] std::optional<wire::MacAddress> neighbour(const wire::IpAddress& ip) const;
@@ -77,7 +104,15 @@ class PortHub {
   std::vector<HostChannel*> hosts_;
   std::optional<ArpResponder> presence_;
   TxBurst sender_;
-  std::size_t waiting_ = 0, waiting_bytes_ = 0;  // in the burst
+  /// A frame of the burst.
+  struct Waiting {
+    std::size_t bytes = 0;  // with FCS
+    SentFrames* sent = nullptr;
+  };
+  std::array<Waiting, TxBurst::kFrames> waiting_{};
+  std::size_t waiting_count_ = 0;
+  FrameWatch* watch_ = nullptr;
+  std::size_t watched_port_ = 0;
   std::array<rte_mbuf*, kBurst> buffers_{};
   std::size_t held_ = 0;  // buffers that are not released yet
   std::vector<std::byte> answer_;

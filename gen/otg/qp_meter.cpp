@@ -46,25 +46,13 @@ void QpMeter::read(std::uint64_t /*va*/, std::span<std::byte> out) noexcept {
   std::ranges::fill(out, std::byte{});
   auto* signature = wire::view<wire::Signature>(out);
   if (signature == nullptr) return;
-  const Instant now = nic::now() + clock_.offset();
-  signature->set({.flow = flow_,
-                  .sequence = sequence_++,
-                  .send_time_ns = static_cast<std::uint64_t>(now.time_since_epoch().count()),
-                  .clock = clock_.id()});
+  signature->set(signature_of(flow_, sequence_++, 0, clock_, nic::now()));
 }
 
 void QpMeter::write(std::uint64_t /*va*/, std::span<const std::byte> bytes) {
   const auto* signature = wire::view<wire::Signature>(bytes);
   if (signature == nullptr || !signature->present()) return;
-  const wire::SignatureFields fields = signature->fields();
-  if (fields.clock != clock_.id()) return;
-  const Instant now = nic::now() + clock_.offset();
-  const Duration took =
-      now.time_since_epoch() - Duration{static_cast<std::int64_t>(fields.send_time_ns)};
-  ++latency_.packets;
-  latency_.sum += took;
-  latency_.least = std::min(latency_.least, took);
-  latency_.most = std::max(latency_.most, took);
+  if (const auto took = latency_of(signature->fields(), clock_, nic::now())) latency_.add(*took);
 }
 
 void QpMeter::clear() noexcept {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/time.h"
+#include "gen/otg/stamps.h"
 #include "gen/perf/session/endpoint.h"
 #include "nic/stamp_clock.h"
 #include "transport/memory.h"
@@ -26,12 +27,6 @@ inline constexpr std::size_t kPacketKinds = 6;
 struct PacketCount {
   std::uint64_t frames = 0, bytes = 0;  // bytes of frames, without FCS
   double bps = 0;                       // mean of the last kRateInterval
-};
-
-/// Latencies of packets, from their sending to their arrival.
-struct LatencyOfPackets {
-  std::uint64_t packets = 0;
-  Duration sum{}, least = Duration::max(), most{};
 };
 
 /// Counts the packets of one QP, and is the memory of its region: the payload of each packet that

@@ -17,8 +17,9 @@ constexpr string_view kPortStates[] = {"link", "capture"};
 constexpr string_view kProtocolStates[] = {"all", "rocev2"};
 constexpr string_view kRoceStates[] = {"peers"};
 constexpr string_view kTrafficStates[] = {"flow_transmit"};
+constexpr string_view kResources[] = {"flows"};
 constexpr string_view kStates[] = {"port", "protocol", "traffic"};
-constexpr string_view kMetrics[] = {"port", "rocev2_ipv4", "rocev2_ipv6", "rocev2_flow"};
+constexpr string_view kMetrics[] = {"port", "flow", "rocev2_ipv4", "rocev2_ipv6", "rocev2_flow"};
 constexpr string_view kNeighbours[] = {"ipv4_neighbors", "ipv6_neighbors"};
 constexpr string_view kPerPeer[] = {"per_peer"};
 constexpr string_view kPerQp[] = {"per_qp"};
@@ -74,6 +75,12 @@ constexpr string_view kQpColumns[] = {"flow_name",
                                       "nak_rx",
                                       "first_timestamp",
                                       "last_timestamp"};
+
+constexpr string_view kFlowColumns[] = {
+    "transmit",       "frames_tx",      "frames_rx",      "bytes_tx",       "bytes_rx",
+    "frames_tx_rate", "frames_rx_rate", "tx_l1_rate_bps", "rx_l1_rate_bps", "tx_rate_bytes",
+    "rx_rate_bytes",  "tx_rate_bps",    "rx_rate_bps",    "tx_rate_kbps",   "rx_rate_kbps",
+    "tx_rate_mbps",   "rx_rate_mbps"};
 
 constexpr string_view kPortNames = "ports; none: all";
 constexpr string_view kColumns = "columns of the answer; none: all";
@@ -192,6 +199,42 @@ const ModelMessage& ControlState::message() {
   return kMessage;
 }
 
+const ModelMessage& AppendResources::message() {
+  using Row = ModelRowOf<AppendResources>;
+  static constexpr Field kRows[] = {
+      Row::of<&AppendResources::choice>("choice", "what is added").among(kResources).needed(),
+      Row::of<&AppendResources::flows>("flows", "flows of packets, which are stopped")};
+  static constexpr ModelMessage kMessage{"Config.AppendResources", kRows};
+  return kMessage;
+}
+
+const ModelMessage& ConfigAppend::message() {
+  using Row = ModelRowOf<ConfigAppend>;
+  static constexpr Field kRows[] = {
+      Row::of<&ConfigAppend::resources>(kAppendList, "the body, or this field of an object")
+          .needed()};
+  static constexpr ModelMessage kMessage{"Config.Append", kRows};
+  return kMessage;
+}
+
+const ModelMessage& DeleteResources::message() {
+  using Row = ModelRowOf<DeleteResources>;
+  static constexpr Field kRows[] = {
+      Row::of<&DeleteResources::choice>("choice", "what is removed").among(kResources).needed(),
+      Row::of<&DeleteResources::flows>("flows", "names of flows of packets")};
+  static constexpr ModelMessage kMessage{"Config.DeleteResources", kRows};
+  return kMessage;
+}
+
+const ModelMessage& ConfigDelete::message() {
+  using Row = ModelRowOf<ConfigDelete>;
+  static constexpr Field kRows[] = {
+      Row::of<&ConfigDelete::resources>(kDeleteList, "the body, or this field of an object")
+          .needed()};
+  static constexpr ModelMessage kMessage{"Config.Delete", kRows};
+  return kMessage;
+}
+
 const ModelMessage& ControlAction::message() {
   using Row = ModelRowOf<ControlAction>;
   static constexpr Field kRows[] = {
@@ -270,12 +313,22 @@ const ModelMessage& QpMetricsRequest::message() {
   return kMessage;
 }
 
+const ModelMessage& FlowMetricsRequest::message() {
+  using Row = ModelRowOf<FlowMetricsRequest>;
+  static constexpr Field kRows[] = {
+      Row::of<&FlowMetricsRequest::flow_names>("flow_names", "flows; none: all"),
+      Row::of<&FlowMetricsRequest::metric_names>("metric_names", kColumns).among(kFlowColumns),
+      Row::refused("tagged_metrics", "a flow is counted as a whole")};
+  static constexpr ModelMessage kMessage{"Flow.Metrics.Request", kRows};
+  return kMessage;
+}
+
 const ModelMessage& MetricsRequest::message() {
   using Row = ModelRowOf<MetricsRequest>;
   static constexpr Field kRows[] = {
       Row::of<&MetricsRequest::choice>("choice", "whose metrics").among(kMetrics).standard("port"),
       Row::of<&MetricsRequest::port>("port", "of ports"),
-      Row::refused("flow", "only stateful_flows are sent: rocev2_flow"),
+      Row::of<&MetricsRequest::flow>("flow", "of flows whose metrics are enabled"),
       Row::refused("bgpv4", kNoProtocol),
       Row::refused("bgpv6", kNoProtocol),
       Row::refused("isis", kNoProtocol),
@@ -370,8 +423,9 @@ void add_message(const ModelMessage& message, std::vector<const ModelMessage*>& 
 std::vector<const ModelMessage*> all_messages() {
   std::vector<const ModelMessage*> all;
   for (const ModelMessage* first :
-       {&Config::message(), &ControlState::message(), &ControlAction::message(),
-        &MetricsRequest::message(), &StatesRequest::message(), &CaptureRequest::message()})
+       {&Config::message(), &ConfigAppend::message(), &ConfigDelete::message(),
+        &ControlState::message(), &ControlAction::message(), &MetricsRequest::message(),
+        &StatesRequest::message(), &CaptureRequest::message()})
     add_message(*first, all);
   return all;
 }

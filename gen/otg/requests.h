@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "gen/otg/field.h"
+#include "gen/otg/model_flow.h"
 
 /// The messages of requests to a running configuration, each with its rows: see field.h. An empty
 /// list of names means all.
@@ -64,6 +64,31 @@ struct ControlState {
   static const ModelMessage& message();
 };
 
+/// Names of the lists in the protocol buffers of the model.
+inline constexpr const char *kAppendList = "config_append_list",
+                            *kDeleteList = "config_delete_list";
+
+/// Flows that PATCH /config/append adds. The body is the list itself.
+struct AppendResources {
+  std::string choice;
+  std::vector<FlowMessage> flows;
+  static const ModelMessage& message();
+};
+struct ConfigAppend {
+  std::vector<AppendResources> resources;
+  static const ModelMessage& message();
+};
+/// Names of flows that PATCH /config/delete removes. The body is the list itself.
+struct DeleteResources {
+  std::string choice;
+  std::vector<std::string> flows;
+  static const ModelMessage& message();
+};
+struct ConfigDelete {
+  std::vector<DeleteResources> resources;
+  static const ModelMessage& message();
+};
+
 /// Ports, pings: nothing of it is supported.
 struct ControlAction {
   static const ModelMessage& message();
@@ -93,9 +118,14 @@ struct QpMetricsRequest {
   QpColumns per_qp;
   static const ModelMessage& message();
 };
+struct FlowMetricsRequest {
+  std::vector<std::string> flow_names, metric_names;
+  static const ModelMessage& message();
+};
 struct MetricsRequest {
   std::string choice;
   PortMetricsRequest port;
+  FlowMetricsRequest flow;
   PeerMetricsRequest rocev2_ipv4, rocev2_ipv6;
   QpMetricsRequest rocev2_flow;
   static const ModelMessage& message();

@@ -32,6 +32,9 @@ class OtgServer {
   /// Checks a configuration, and runs it in place of the one that runs, which goes on if this one
   /// has a problem.
   Answer set_config(std::string_view body);
+  /// Adds flows of packets to the configuration that runs, or removes them, while it runs.
+  Answer append(std::string_view body);
+  Answer remove(std::string_view body);
   /// A request to the configuration that runs.
   Answer ask(const std::string& path, std::string_view body);
 

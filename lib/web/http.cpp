@@ -143,21 +143,29 @@ Access::Headers headers_of(const httplib::Request& request) {
           .authorization = request.get_header_value("Authorization")};
 }
 
-/// Returns nothing for a body that httplib reads within our bounds: of a stated length, JSON, not
-/// packed.
-std::optional<Access::Refusal> refuse_body(const httplib::Request& request, std::size_t most) {
+/// A type of bodies besides JSON; null for another type.
+const BodyType* body_type(const Policy& policy, const std::string& type) {
+  const auto found = std::ranges::find(policy.more_types, type, &BodyType::type);
+  return found == policy.more_types.end() ? nullptr : &*found;
+}
+
+/// Returns nothing for a body that httplib reads within our bounds: of a stated length, of a type
+/// that the policy has, not packed.
+std::optional<Access::Refusal> refuse_body(const httplib::Request& request, const Policy& policy) {
   const std::string length = request.get_header_value("Content-Length");
   if (request.has_header("Transfer-Encoding") || request.has_header("Content-Encoding") ||
       length.empty())
     return Access::Refusal{411, "expected a body with a Content-Length, as it is"};
   const auto bytes = body_length(fmt::format("\r\nContent-Length: {}", length));
   if (!bytes) return Access::Refusal{400, "Content-Length: expected a number"};
-  if (*bytes > most)
-    return Access::Refusal{
-        413, fmt::format("expected a body of at most {} bytes, found {}", most, *bytes)};
-  if (request.get_header_value("Content-Type") != "application/json")
-    return Access::Refusal{415, "expected Content-Type: application/json"};
-  return std::nullopt;
+  if (*bytes > policy.most_body)
+    return Access::Refusal{413, fmt::format("expected a body of at most {} bytes, found {}",
+                                            policy.most_body, *bytes)};
+  const std::string type = request.get_header_value("Content-Type");
+  if (type == kJson || body_type(policy, type) != nullptr) return std::nullopt;
+  std::string expected = "expected Content-Type: application/json";
+  for (const BodyType& more : policy.more_types) expected += ", " + more.type;
+  return Access::Refusal{415, expected};
 }
 
 std::string refusal_json(const Policy& policy, int status, const std::string& reason) {
@@ -234,20 +242,27 @@ void Http::Router::set_policies() {
 }
 
 void Http::Router::add(const Route& route) {
-  const auto answer = [&route](const httplib::Request& request, httplib::Response& response) {
+  const auto answer = [this, &route](const httplib::Request& request, httplib::Response& response) {
     // Of events, this is the head: the server sends them.
     if (route.kind == Route::Kind::events)
       return response.set_content_provider(route.type, [](std::size_t, httplib::DataSink& sink) {
         sink.done();
         return true;
       });
+    const BodyType* type = body_type(policy_, request.get_header_value("Content-Type"));
+    const auto body = type != nullptr && has_body(route.kind) ? type->to_json(request.body)
+                                                              : Result<std::string>(request.body);
+    if (!body) {
+      response.status = 400;
+      return response.set_content(refusal_json(policy_, 400, body.error().message), kJson);
+    }
     if (route.reply) {
-      const HttpReply reply = route.reply(request.body, request.remote_addr);
+      const HttpReply reply = route.reply(*body, request.remote_addr);
       response.status = reply.status;
       return response.set_content(*reply.text, reply.type);
     }
     if (!route.answer) return void(response.status = 204);
-    const SharedText text = route.answer(request.body, request.remote_addr);
+    const SharedText text = route.answer(*body, request.remote_addr);
     response.set_content(*text, route.type);
   };
   if (route.kind == Route::Kind::post) {
@@ -267,7 +282,7 @@ std::optional<Access::Refusal> Http::Router::refusal_of(const httplib::Request& 
   });
   if (route == routes_.end()) return refusal_of_method(request.path);
   if (auto refusal = access_.refuse(route->guard, headers_of(request))) return refusal;
-  return has_body(route->kind) ? refuse_body(request, policy_.most_body) : std::nullopt;
+  return has_body(route->kind) ? refuse_body(request, policy_) : std::nullopt;
 }
 
 Access::Refusal Http::Router::refusal_of_method(const std::string& path) const {

@@ -28,7 +28,7 @@ struct HttpReply {
 struct Route {
   enum class Kind : std::uint8_t {
     get,
-    post,    // of JSON, Policy::most_body bytes at most
+    post,    // of JSON, or of Policy::more_types, and of Policy::most_body bytes at most
     patch,   // as post
     events,  // GET; the answer is sent twice a second, as Server-Sent Events
   };
@@ -43,9 +43,17 @@ struct Route {
   std::function<HttpReply(std::string_view body, const std::string& peer)> reply = {};
 };
 
+/// A type of bodies besides application/json.
+struct BodyType {
+  std::string type;  // of Content-Type
+  /// Returns a body as JSON. Its error is answered with 400.
+  std::function<Result<std::string>(std::string_view body)> to_json;
+};
+
 /// What all routes of a server have in common.
 struct Policy {
   std::size_t most_body = net::kMostBody;  // of a request, in bytes
+  std::vector<BodyType> more_types = {};   // that requests may have besides JSON
   /// The body of an answer that refuses a request, as JSON; null: {"ok": false, "error": REASON}.
   std::function<std::string(int status, const std::string& reason)> refusal = {};
 };

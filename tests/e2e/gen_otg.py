@@ -3,13 +3,17 @@
 captures; what is asked is seen by tshark and counted by roce-dissect. LONGWIRE_SEEDS changes the number
 of configurations that are drawn, LONGWIRE_SEED the first of them."""
 
+import ast
+import calendar
 import collections
 import itertools
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 import needs
@@ -123,6 +127,8 @@ class Model(Otg):
             return
         if model['required']:
             self.assertEqual(row.get('default'), 'required')
+        elif model['default'].startswith('['):
+            self.assertEqual([row.get('default')], [str(value) for value in ast.literal_eval(model['default'])])
         elif model['default']:
             self.assertEqual(row.get('default'), model['default'].lower() if row['type'] == 'boolean'
                              else model['default'])
@@ -163,7 +169,7 @@ class Model(Otg):
         self.refused(server, changed((*parameters, 'ecn'), 'ect'), path + 'ecn', 'non_ect, ect_1, ect_0, ce')
         self.refused(server, changed((*parameters, 'initial_psn'), 1 << 24), path + 'initial_psn', '24 bits')
         self.refused(server, changed(('devices', 1, 'bgp'), {}), 'devices[1].bgp', 'not supported')
-        self.refused(server, changed(('flows',), [{}]), 'flows', 'stateful_flows')
+        self.refused(server, changed(('lags',), [{}]), 'lags', 'not supported')
         self.refused(server, changed(('ports', 0, 'location'), f'memif:{self.folder}/link,server'),
                      'ports[0].location', 'rate=')
         self.refused(server, changed(('devices', 0, 'ethernets', 0, 'connection', 'port_name'), 'tz'),
@@ -175,7 +181,7 @@ class Model(Otg):
     def test_requests_that_are_not_of_the_model(self):
         server = Server(self)
         for method, path, body, status in (('GET', '/', None, 404), ('DELETE', '/config', None, 405),
-                                           ('PATCH', '/config/append', {}, 501),
+                                           ('PATCH', '/config', {}, 501),
                                            ('POST', '/control/action', {'choice': 'protocol'}, 400),
                                            ('POST', '/control/state', {}, 400)):
             with self.assertRaises(Refused) as refusal:
@@ -183,7 +189,7 @@ class Model(Otg):
             self.assertEqual(refusal.exception.status, status)
         self.assertEqual(server.ask('GET', '/config', None, Origin='http://evil.example')[0], 403)
         self.assertEqual(server.ask('GET', '/config', None, Host='evil.example')[0], 403)
-        self.assertEqual(server.ask('POST', '/config', 'ports: []', **{'Content-Type': 'application/yaml'})[0], 415)
+        self.assertEqual(server.ask('POST', '/config', 'ports: []', **{'Content-Type': 'text/plain'})[0], 415)
         self.assertEqual(server.json('GET', '/capabilities/version')['api_spec_version'], '1.61.0')
 
     def test_a_token_is_asked_for(self):
@@ -338,57 +344,185 @@ class Traffic(Otg):
                 self.check_answers(frames['rx'], address, kind, wanted['ip_dscp']['value'], wanted['ecn_value'])
 
 
+class States(Otg):
+    def test_flows_pause_and_single_peers_stop(self):
+        server = Server(self)
+        config = otg_client.four_qps(self.folder)
+        server.set_config(config)
+        server.protocols('start')
+        server.wait_until_up()
+        server.traffic('start', flow_names=['flow_write', 'flow_send'])
+        done = [row['message_complete_rx'] for row in server.wait_for(
+            lambda rows: all(rows[i]['message_complete_rx'] > 3 for i in (0, 2)))]
+        self.assertEqual((done[1], done[3]), (0, 0))
+        self.assertEqual(server.traffic('pause', flow_names=['flow_write']), [])
+        paused, other = (server.metrics()[i] for i in (0, 2))
+        self.assertEqual((paused['message_tx'], paused['frame_delta']), (paused['message_complete_rx'], 0))
+        rows = server.wait_for(lambda rows: rows[2]['message_complete_rx'] > other['message_complete_rx'] + 3)
+        self.assertEqual(rows[0]['message_tx'], paused['message_tx'])
+        server.traffic('resume', flow_names=['flow_write'])
+        server.wait_for(lambda rows: rows[0]['message_complete_rx'] > paused['message_complete_rx'] + 3)
+        self.assertEqual(server.traffic('stop'), [])
+        # The QPs of the two peers are each other's ends, so one end stops both.
+        server.control('protocol', 'rocev2', 'peers', state='down', peer_names=['peer1'])
+        self.assertEqual([row['qp_up'] for row in server.metrics('rocev2_ipv4')], [0, 0])
+        peer, = server.metrics('rocev2_ipv4', per_peer={'peer_names': ['peer1']})
+        self.assertEqual((peer['disconnect_request_tx'] >= 4, peer['disconnect_reply_rx']), (True, 4))
+        server.control('protocol', 'rocev2', 'peers', state='up', peer_names=['peer1'])
+        server.wait_until_up()
+        with self.assertRaises(Refused) as refusal:
+            server.control('protocol', 'rocev2', 'peers', state='up', peer_names=['peer9'])
+        self.assertIn('peer_names[0]', refusal.exception.errors[0])
+
+    def test_a_process_that_is_killed_is_replaced(self):
+        server = Server(self)
+        config = otg_client.both_ways(self.folder)
+        server.set_config(config)
+        engine = children_of(children_of(server.process.pid)[0])[0]
+        os.kill(engine, signal.SIGKILL)
+        with self.assertRaises(Refused) as refusal:
+            server.metrics()
+        self.assertEqual((refusal.exception.status, refusal.exception.body['kind']), (500, 'internal'))
+        self.assertIn('has ended', refusal.exception.errors[0])
+        with self.assertRaises(Refused) as refusal:
+            server.metrics()
+        self.assertIn('POST /config', refusal.exception.errors[0])
+        server.set_config(config)
+        server.protocols('start')
+        server.wait_until_up()
+
+
+def children_of(process):
+    return [int(word) for word in pathlib.Path(f'/proc/{process}/task/{process}/children').read_text().split()]
+
+
+def ip(*words):
+    subprocess.run(['ip', *words], check=True, capture_output=True)
+
+
+def veth_pairs(test):
+    """Two pairs of interfaces, which end with the test: the names of their one ends, and of their others."""
+    for near, far in (('sender', 'west'), ('receiver', 'east')):
+        try:
+            ip('link', 'add', near, 'type', 'veth', 'peer', 'name', far)
+        except (OSError, subprocess.CalledProcessError) as error:
+            needs.lacks('interfaces', error)
+        test.addCleanup(subprocess.run, ['ip', 'link', 'del', near], stderr=subprocess.DEVNULL, check=False)
+        for name in (near, far):
+            ip('link', 'set', name, 'addrgenmode', 'none', 'up')
+    return ('sender', 'receiver'), ('west', 'east')
+
+
+def out_of_sequence(frames, first_psn):
+    """Request packets beyond the next PSN that the receiver expects, as go-back-N has them."""
+    expected, count = first_psn, 0
+    for frame in frames:
+        ahead = (frame.psn - expected) % (1 << 24)
+        if ahead == 0:
+            expected = (expected + 1) % (1 << 24)
+        elif ahead < 1 << 23:
+            count += 1
+    return count
+
+
+def seconds_of(timestamp):
+    """Since 1970, of a UTC time with nanoseconds."""
+    whole, fraction = timestamp.rstrip('Z').split('.')
+    return calendar.timegm(time.strptime(whole, '%Y-%m-%dT%H:%M:%S')) + int(fraction) / 1e9
+
+
 @needs.tools('tshark')
 class TwoServers(Otg):
     """A server at each end of a path of 1.9 ms with 0.1 % loss."""
 
-    def config(self, number, name):
+    def locations(self):
+        """Those of the two servers' ports, and those of the box: interfaces, where the test may make them."""
+        if os.geteuid() == 0:
+            return veth_pairs(self)
+        return ([f'memif:{self.folder}/{name}' for name in ('tx', 'rx')],
+                [f'memif:{self.folder}/{name},server' for name in ('tx', 'rx')])
+
+    def config(self, number, name, location):
         """One end: its own port, and a flow of QP 1."""
         flows = [otg_client.flows_at(name, 50, otg_client.flow('far', 'qp1', 'write', 16, 'kb'))]
-        return {'ports': [{'name': name, 'location': f'memif:{self.folder}/{name},rate=100Mb/s'}],
+        return {'ports': [{'name': name, 'location': f'{location},rate=100Mb/s'}],
                 'captures': [{'name': 'capture', 'port_names': [name], 'format': 'pcapng'}],
-                'devices': [otg_client.device(number, name, [otg_client.qp(f'qp{number}', dscp=26)])],
+                'devices': [otg_client.device(number, name, [otg_client.qp(f'qp{number}', dscp=26, ecn='ect_0')])],
                 'stateful_flows': {'rocev2': flows if number == 1 else []},
                 'options': {'per_port_options': [otg_client.port_settings(
                     name, retries={'retransmission_timeout_value': 100, 'retransmission_retry_count': 200})]}}
 
-    def test_counts_are_those_of_the_captures(self):
+    def begin_both(self):
+        """Two servers whose QPs are connected."""
         (self.folder / 'path.toml').write_text(
-            '[[rule]]\nname = "path"\nmatch = "rocev2"\ndelay = "1.9ms"\nloss = "0.1%"\n', encoding='utf-8')
-        begin(self, [*BOX, self.folder / 'path.toml', '--west', f'memif:{self.folder}/tx,server',
-                     '--east', f'memif:{self.folder}/rx,server'])
-        ends = [Server(self) for _ in range(2)]
-        for number, (server, name) in enumerate(zip(ends, ('tx', 'rx')), 1):
-            server.set_config(self.config(number, name))
+            '[[rule]]\nname = "path"\nmatch = "rocev2"\ndelay = "1.9ms"\nloss = "0.1%"\n'
+            'mark = "1%"\n', encoding='utf-8')
+        ends, box = self.locations()
+        begin(self, [*BOX, self.folder / 'path.toml', '--west', box[0], '--east', box[1]])
+        servers = [Server(self) for _ in range(2)]
+        for number, (server, name, location) in enumerate(zip(servers, ('tx', 'rx'), ends), 1):
+            server.set_config(self.config(number, name, location))
             server.protocols('start')
-        for server in ends:
+        for server in servers:
             server.wait_until_up()
             server.capture_state('start')
-        west, east = ends
+        return servers
+
+    def run_both(self):
+        """The two rows of the QPs, merged, and the captures of both ends."""
+        west, east = self.begin_both()
+        begun = time.monotonic()
         west.traffic('start')
-        east.wait_for(lambda rows: rows and rows[0].get('nak_tx', 0) > 0 and rows[0]['message_complete_rx'] > 50)
+        east.wait_for(lambda rows: rows and rows[0].get('nak_tx', 0) > 0 and rows[0]['message_complete_rx'] > 100)
         self.assertEqual(west.traffic('stop'), [])
+        self.elapsed = time.monotonic() - begun
         sent, got = west.metrics()[0], east.metrics()[0]
         paths = []
-        for server, name in zip(ends, ('tx', 'rx')):
+        for server, name in zip((west, east), ('tx', 'rx')):
             server.capture_state('stop')
             paths.append(self.folder / f'{name}.pcapng')
             paths[-1].write_bytes(server.capture(name))
-        self.compare(sent, got, *map(frames_of, paths))
-        self.dissect(sent, got, *paths)
+        return sent, got, paths
 
     def compare(self, sent, got, west, east):
-        def count(frames, source, kind):
-            return sum(frame.source == source and kind_of(frame) == kind for frame in frames)
-        self.assertEqual(sent['data_frames_tx'], count(west, '10.1.1.1', 'data'))
-        self.assertEqual(got['data_frames_rx'], count(east, '10.1.1.1', 'data'))
-        self.assertGreater(sent['data_frames_tx'], got['data_frames_rx'])
-        for kind in ('ack', 'nak'):
-            self.assertEqual(got[f'{kind}_tx'], count(east, '10.1.1.2', kind))
-            self.assertEqual(sent[f'{kind}_rx'], count(west, '10.1.1.2', kind))
-        self.assertEqual(sent['message_tx'], got['message_complete_rx'])
-        self.assertGreater(sent['data_frames_retransmitted'], 0)
-        self.assertGreaterEqual(got['min_latency'], 1_900_000)
+        """All columns but frame_delta, which no end alone knows."""
+        columns = {field for message, field in otg_client.fields_of_the_model()
+                   if message == 'Rocev2Flow.Metric.PerQP'}
+        self.assertEqual({*sent, *got}, columns - {'frame_delta'})
+
+        def of(frames, source, kind):
+            return [frame for frame in frames if frame.source == source and kind_of(frame) == kind]
+        left, came = of(west, '10.1.1.1', 'data'), of(east, '10.1.1.1', 'data')
+        self.assertEqual((sent['flow_name'], sent['port_tx'], got['port_rx']), ('far', 'tx', 'rx'))
+        for row in (sent, got):
+            self.assertEqual((row['src_qp'], row['dest_qp'], row['src_ipv4'], row['dest_ipv4']),
+                             (2, 2, '10.1.1.1', '10.1.1.2'))
+        self.assertEqual((sent['data_frames_tx'], sent['tx_bytes']), (len(left), sum(frame.bytes for frame in left)))
+        self.assertEqual((got['data_frames_rx'], got['rx_bytes']), (len(came), sum(frame.bytes for frame in came)))
+        self.assertGreater(len(left), len(came))
+        self.assertEqual(sent['data_frames_retransmitted'], len(left) - len({frame.psn for frame in left}))
+        self.assertEqual(got['frame_sequence_error'], out_of_sequence(came, 0))
+        for kind in ('ack', 'nak', 'cnp'):
+            self.assertEqual(got[f'{kind}_tx'], len(of(east, '10.1.1.2', kind)))
+            self.assertEqual(sent[f'{kind}_rx'], len(of(west, '10.1.1.2', kind)))
+        self.assertEqual(got['ecn_ce_rx'], sum(frame.ecn == 3 for frame in came))
+        self.assertGreater(got['ecn_ce_rx'], 0)
+        ends = sum(frame.opcode in (8, 10) for frame in {frame.psn: frame for frame in left}.values())
+        self.assertEqual((sent['message_tx'], got['message_complete_rx'], sent['message_fail']), (ends, ends, 0))
+        self.compare_times(sent, got, left, came, of(west, '10.1.1.2', 'ack'))
+
+    def compare_times(self, sent, got, left, came, acks):
+        near = 0.05  # s: of clocks that are read one after the other on a busy machine
+        for column, frame in (('first_timestamp', came[0]), ('last_timestamp', came[-1])):
+            self.assertAlmostEqual(seconds_of(got[column]), frame.time, delta=near)
+        self.assertTrue(acks[-1].time - left[0].time - near <= sent['flow_completion_time'] / 1e3 <= self.elapsed + near,
+                        sent)
+        self.assertTrue(1_900_000 <= got['min_latency'] <= got['avg_latency'] <= got['max_latency'], got)
+        for row, column, frames in ((sent, 'data_tx_rate', left), (got, 'data_rx_rate', came)):
+            # Of 500 ms: no more than the busiest 500 ms of the capture.
+            busiest = max(sum(each.bytes for each in frames if 0 <= each.time - frame.time <= 0.5 + near)
+                          for frame in frames[::50])
+            self.assertTrue(0 <= row[column] <= 8 * (busiest + 200_000) / 0.5 / 1e9, (row[column], busiest))
 
     def dissect(self, sent, got, west, east):
         """What roce-dissect counts of the connection at the sender and at the receiver."""
@@ -399,7 +533,7 @@ class TwoServers(Otg):
         self.assertEqual(east['requests'], got['data_frames_rx'])
         self.assertEqual(west['responses'], sent['ack_rx'] + sent['nak_rx'])
         self.assertEqual(east['responses'], got['ack_tx'] + got['nak_tx'])
-        self.assertEqual((west['cnps'], west['ce']), (sent.get('cnp_rx', 0), got['ecn_ce_rx']))
+        self.assertEqual((west['cnps'], east['ce']), (sent['cnp_rx'], got['ecn_ce_rx']))
 
     @staticmethod
     def connection(path):
@@ -409,7 +543,42 @@ class TwoServers(Otg):
         rows = [json.loads(line) for line in text.splitlines()]
         return next(row for row in rows if row.get('from') == '10.1.1.1' and row['requests'])
 
+    def test_counts_are_those_of_the_captures(self):
+        sent, got, paths = self.run_both()
+        self.compare(sent, got, *map(frames_of, paths))
+        self.dissect(sent, got, *paths)
+
+
+@needs.root('interfaces')
+class Links(Otg):
+    def test_a_link_goes_down_and_comes_back(self):
+        """What was lost is sent again once the link is back: no message fails."""
+        veth_pairs(self)
+        server = Server(self)
+        config = otg_client.four_qps(self.folder)
+        config['ports'] = [{'name': name, 'location': f'{location},rate=100Mb/s'}
+                           for name, location in (('tx', 'sender'), ('rx', 'west'))]
+        server.set_config(config)
+        server.protocols('start')
+        server.wait_until_up()
+        server.traffic('start')
+        before = server.wait_until_messages(3)
+
+        def wait_for_link(state):
+            return server.wait_for(lambda rows: rows[0]['link'] == state, choice='port')[0]['last_change']
+        server.control('port', 'link', state='down', port_names=['tx'])
+        down = wait_for_link('down')
+        silent = server.wait_for(lambda rows: rows[1]['frames_rx_rate'] == 0, choice='port')[1]
+        server.control('port', 'link', state='up', port_names=['tx'])
+        wait_for_link('up')
+        server.wait_for(lambda rows: rows[1]['frames_rx'] > silent['frames_rx'], choice='port')
+        server.wait_until_messages(max(row['message_complete_rx'] for row in before) + 3)
+        server.wait_for(lambda rows: rows[0]['last_change'] > down, choice='port')
+        self.assertEqual(server.traffic('stop'), [])
+        self.assertEqual([row['message_fail'] for row in server.metrics()], [0] * 4)
+
 
 if __name__ == '__main__':
     import longwire_test
+    longwire_test.enter_namespaces('--net')
     longwire_test.main()

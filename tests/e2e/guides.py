@@ -35,6 +35,7 @@ WITHOUT_BLOCKS = {
     'limits.md': 'has no commands',
     'security.md': 'says what others may do, and has no commands',
     'troubleshooting.md': 'names commands for a machine with a fault',
+    'snappi-over-a-long-path.md': 'gen_otg_flows runs its test',
     'two-servers-and-a-box.md': 'needs two servers',
 }
 

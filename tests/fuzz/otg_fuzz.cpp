@@ -9,10 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "gen/otg/body.h"
 #include "gen/otg/limits.h"
 #include "gen/otg/offer.h"
+#include "gen/otg/packet_frame.h"
 #include "gen/otg/plan.h"
 #include "gen/otg/requests.h"
+#include "gen/otg/yaml.h"
 
 namespace {
 
@@ -54,15 +57,45 @@ void check_plan(const LabPlan& plan) {
   }
 }
 
+/// All frames of a flow are as long as asked, and read no byte beyond.
+void check_packets(const LabPlan& plan, const PlannedPackets& flow) {
+  check(flow.port < plan.ports.size() && flow.sizes.largest() <= kMostFrame);
+  for (const std::size_t port : flow.rx_ports) check(port < plan.ports.size());
+  std::optional<PacketDefaults> ends;
+  if (!flow.ends.empty()) {
+    const PlannedHost &from = plan.hosts.at(flow.ends[0].from),
+                      &to = plan.hosts.at(flow.ends[0].to);
+    ends = {.source = from.own.mac, .from = from.own.ip, .to = to.own.ip, .vlan = from.vlan};
+  }
+  const PacketFrame frame(flow, ends ? &*ends : nullptr);
+  const lw::wire::SignatureFields signature{.flow = 1};
+  for (std::uint64_t number = 0; number < 3; ++number) {
+    std::vector<std::byte> bytes(
+        PacketFrame::length_of(number == 0 ? flow.sizes.smallest() : flow.sizes.largest()));
+    frame.write(number, &signature, bytes);
+    check(frame.matches(bytes));
+  }
+}
+
 void check_config(const Json& json) {
   ModelReader reader;
   Config config;
   reader.read(json, Config::message(), &config);
   if (reader.problems().empty()) {
     const LabPlan plan = make_plan(config, reader);
-    if (reader.problems().empty()) check_plan(plan);
+    if (reader.problems().empty()) {
+      check_plan(plan);
+      for (const PlannedPackets& flow : plan.packets) check_packets(plan, flow);
+    }
   }
   check_problems(reader);
+}
+
+/// Text that is YAML becomes JSON, or its problem is named.
+void check_yaml(std::string_view text) {
+  if (const auto body = read_body(text)) check(*body == lw::parse_json(text));
+  const auto json = json_of_yaml(text);
+  check(json ? !lw::parse_json(*json).is_discarded() : !json.error().message.empty());
 }
 
 void check_offer(lw::wire::Bytes bytes) {
@@ -75,10 +108,13 @@ void check_offer(lw::wire::Bytes bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   check_offer(lw::wire::Bytes(reinterpret_cast<const std::byte*>(data), size));
+  check_yaml({reinterpret_cast<const char*>(data), size});
   const Json json = lw::parse_json({reinterpret_cast<const char*>(data), size});
   check_config(json);
   check_request<ControlState>(json);
   check_request<ControlAction>(json);
+  check_request<ConfigAppend>(json);
+  check_request<ConfigDelete>(json);
   check_request<MetricsRequest>(json);
   check_request<StatesRequest>(json);
   check_request<CaptureRequest>(json);

@@ -7,8 +7,10 @@
 
 #include "core/json.h"
 #include "gen/otg/offer.h"
+#include "gen/otg/packet_frame.h"
 #include "gen/otg/plan.h"
 #include "gen/otg/rates.h"
+#include "gen/otg/yaml.h"
 
 namespace otg_test {
 
@@ -124,6 +126,49 @@ TEST(OtgPlan, RefusesPortsThatAreFiles) {
     EXPECT_THAT(read(R"({"ports": [{"name": "a", "location": ")" + std::string(location) + "\"}]}")
                     .problems,
                 Contains(HasSubstr("ports[0].location: files, and arguments of DPDK")));
+}
+
+ValuePattern counting(const char* kind, Bits start, Bits step, std::uint64_t count) {
+  ValuePattern pattern;
+  pattern.choice = kind;
+  pattern.increment = pattern.decrement = {start, step, count};
+  return pattern;
+}
+
+TEST(OtgPattern, CountsAndBeginsAgain) {
+  const ValuePattern up = counting("increment", 5, 3, 3), down = counting("decrement", 5, 3, 2);
+  ValuePattern list;
+  list.choice = "values";
+  list.values = {7, 1};
+  std::vector<int> values;
+  for (std::uint64_t i = 0; i < 4; ++i)
+    for (const ValuePattern* pattern : std::array<const ValuePattern*, 3>{&up, &down, &list})
+      values.push_back(static_cast<int>(value_at(*pattern, i)));
+  EXPECT_THAT(values, ElementsAre(5, 5, 7, 8, 2, 1, 11, 5, 7, 5, 2, 1));
+  EXPECT_FALSE(is_constant(up));
+  EXPECT_TRUE(is_constant(counting("increment", 5, 3, 0)));
+}
+
+TEST(OtgPattern, WritesBitsAndKeepsTheirNeighbours) {
+  std::array<std::byte, 3> bytes{std::byte{0xff}, std::byte{0xff}, std::byte{0xff}};
+  put_bits(bytes, 4, 12, 0x123);
+  EXPECT_EQ(bytes, (std::array{std::byte{0xf1}, std::byte{0x23}, std::byte{0xff}}));
+  put_bits(bytes, 13, 2, 0b110);  // its upper bits do not fit
+  EXPECT_EQ(bytes[1], std::byte{0x25});
+  put_bits(bytes, 7, 10, 0);
+  EXPECT_EQ(bytes, (std::array{std::byte{0xf0}, std::byte{0}, std::byte{0x7f}}));
+}
+
+TEST(OtgPackets, ReadsHexadecimalBytes) {
+  EXPECT_THAT(bytes_of_hex("0a 0B:ff").value(),
+              ElementsAre(std::byte{0x0a}, std::byte{0x0b}, std::byte{0xff}));
+  for (const char* text : {"0", "0g", "+1", "0x"}) EXPECT_FALSE(bytes_of_hex(text)) << text;
+}
+
+TEST(OtgYaml, HasTheScalarsOfJson) {
+  EXPECT_EQ(
+      json_of_yaml("a: 1\nb: [true, ~, 0.5, 'x', 007, 00:00:00:00:00:01]\n? c\n: \"2\"").value(),
+      R"({"a":1,"b":[true,null,0.5,"x","007","00:00:00:00:00:01"],"c":"2"})");
 }
 
 TEST(OtgRates, AreThoseOfTheModel) {
