@@ -431,7 +431,7 @@ class Simulated(Sibling):
         self.assertNotIn('congestion? No', said_of('explain', path))
 
     def test_a_bad_link_fills_no_queue(self):
-        for family, seed, point, why in (('gbn', 4, 'A', 'nine in ten round trips grew by no more than'),
+        for family, seed, point, why in (('sr', 4, 'A', 'nine in ten round trips grew by no more than'),
                                          ('corrupt', 7, 'B', "no other host's packets came to their receiver"),
                                          ('gbn', 3, 'M', 'a full queue keeps its link busy')):
             with self.subTest(family, seed=seed):

@@ -79,7 +79,7 @@ class SecondTruth(unittest.TestCase):
                 said = run('congestion.py', 'all', max(1, SEEDS // 12), *words)
                 counts = json.loads(said.rpartition('all ')[2])
                 self.assertEqual((counts.get('false yes', 0), counts.get('false no', 0)), (0, 0), said)
-                self.assertLessEqual(100 * counts.get('cannot tell', 0), 55 * counts['captures'], said)
+                self.assertLessEqual(100 * counts.get('cannot tell', 0), 65 * counts['captures'], said)
 
     def test_latencies_of_messages(self):
         """Open where an answer may have met the repetition of its request, and where nothing shows whether the

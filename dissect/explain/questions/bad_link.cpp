@@ -46,9 +46,9 @@ bool was_idle(const UnmarkedLosses& losses) {
           bytes_in(losses.trips.longest_way, losses.link) >= kLongWay);
 }
 
-/// Whether what round trips grew by is no queue of a round trip's worth: half of the way, or 16 kB.
+/// Whether what round trips grew by is no queue of a round trip's worth: half of the way, or 4 kB.
 bool grew_little(const RoundTripGrowth& growth, const LinkRate& link) {
-  constexpr double kLittle = 0.5, kShort = 16e3;
+  constexpr double kLittle = 0.5, kShort = 4e3;
   return growth.share <= kLittle || bytes_in(growth.longest_wait, link) <= kShort;
 }
 
@@ -107,11 +107,12 @@ std::string bad_link_reason(const UnmarkedLosses& losses) {
            "was lost: a full queue keeps its link busy.";
   if (!none_was_marked(losses)) return {};
   const std::string unmarked = unmarked_text(losses);
-  if (losses.trips.all.samples >= losses.lost && round_trips_are_short(losses.trips.all, losses))
+  const RoundTripGrowth& growth = path_growth(losses.trips, losses.shared);
+  if (growth.samples >= losses.lost && round_trips_are_short(growth, losses))
     return fmt::format(
         "{}, and nine in ten round trips grew by no more than {}: no queue was full, if queues "
         "mark before they drop.",
-        unmarked, format_duration(losses.trips.all.usual_wait));
+        unmarked, format_duration(growth.usual_wait));
   if (is_of_one_host(losses))
     return unmarked +
            ", and no other host's packets came to their receiver: no queue was full, if queues "

@@ -376,9 +376,23 @@ bool shows_more(const Case& c) {
   return c.signs.unanswered + c.signs.pauses > 0 || c.evidence.points.points().size() > 1;
 }
 
+/// Whether a capture of several connections, or of many bytes in a few packets, is too short to
+/// show a queue: it has few round trips, or none that began after a queue may have ended; and its
+/// packets may be a tenth of a round trip's worth.
+bool is_too_short(const Case& c) {
+  constexpr double kLeast = 1e9;                     // b/s
+  constexpr double kShare = 0.1, kLongest = 4.25e3;  // bytes of a frame
+  constexpr std::int64_t kFewWays = 4;
+  const Duration span = stamp_difference(c.evidence.totals.last, c.evidence.totals.first);
+  const bool seen = c.trips.seen >= kFewTrips && span / kFewWays >= c.trips.longest_way;
+  if (seen || c.signs.packets >= kFewPackets || c.link.rate < kLeast) return false;
+  const double worth = static_cast<double>(c.trips.longest_way.count()) * c.link.rate / 8e9;
+  return kLongest * static_cast<double>(c.signs.packets) > kShare * worth;
+}
+
 /// Why no queue was long; nothing: packets may have been lost, or nothing says so.
 std::string no_long_queue_reason(const Case& c) {
-  if (has_losses(c.signs) || shows_more(c)) return {};
+  if (has_losses(c.signs) || shows_more(c) || is_too_short(c)) return {};
   const std::string why = short_queue_reason(unmarked_of(c));
   if (why.empty()) return {};
   return "nothing was lost in the network, " + why + ".";
@@ -459,17 +473,6 @@ std::string grown_reason(const Case& c) {
       "waited in a queue, or an end needed that time. A capture at the receiver tells.",
       c.signs.refused > 0 ? ", and the receiver lacked buffers" : "",
       format_duration(path_growth(c.trips, c.shared).longest_wait));
-}
-
-/// Whether a capture of several connections, or of many bytes in a few packets, is too short to
-/// show a queue: its packets may be a tenth of a round trip's worth.
-bool is_too_short(const Case& c) {
-  constexpr double kLeast = 1e9;                     // b/s
-  constexpr double kShare = 0.1, kLongest = 4.25e3;  // bytes of a frame
-  if (c.trips.seen >= kFewTrips || c.signs.packets >= kFewPackets || c.link.rate < kLeast)
-    return false;
-  const double worth = static_cast<double>(c.trips.longest_way.count()) * c.link.rate / 8e9;
-  return kLongest * static_cast<double>(c.signs.packets) > kShare * worth;
 }
 
 struct CongestionRow {

@@ -53,6 +53,9 @@ bool is_near(const analysis::RequestStream& stream) {
   return std::min(least, stream.setup().answer_time.value_or(least)) <= kNear;
 }
 
+/// The part of the shortest round trips that NICs need, and is no path.
+constexpr Duration kOfHosts = std::chrono::microseconds{2};
+
 /// `whole`: the longest way that is known between the two hosts. `target`: the receiver's.
 void add_round_trips(RoundTrips& trips, const analysis::RequestStream& stream, Duration whole,
                      std::uint32_t target) {
@@ -66,11 +69,12 @@ void add_round_trips(RoundTrips& trips, const analysis::RequestStream& stream, D
   trips.seen += rtt.count();
   if (undisturbed.count < kSome) return;
   const Duration least{rtt.minimum()}, wait{undisturbed.longest - least};
+  const Duration path = std::max(whole - kOfHosts, Duration{1});
   const RoundTripGrowth growth{
       .samples = undisturbed.count,
       .usual_wait = std::min(wait, Duration{rtt.quantile(0.9)} - least),
       .longest_wait = wait,
-      .share = static_cast<double>(wait.count()) / static_cast<double>(whole.count())};
+      .share = static_cast<double>(wait.count()) / static_cast<double>(path.count())};
   trips.all.add(growth);
   (is_near(stream) ? trips.near : trips.far).add(growth);
   trips.to[target].add(growth);

@@ -78,7 +78,8 @@ struct RoundTripGrowth {
   std::uint64_t samples = 0;
   Duration usual_wait{};    // nine in ten, at most
   Duration longest_wait{};  // all
-  double share = 0;  // of the whole way from the sender to the receiver and back: longest_wait
+  double share = 0;  // longest_wait, of the path from the sender to the receiver and back: the way
+                     // without the 2 us that NICs need
 
   /// Keeps the most of several directions.
   void add(const RoundTripGrowth& other) noexcept;
