@@ -411,12 +411,31 @@ class Simulated(Sibling):
                     self.assertIn('its queue had no room', said)
                 self.assertIn('no faster than one alone', said)
 
+    def test_no_queue_is_long_where_none_marks(self):
+        for family, seed, point, why in (('nccl', 4, 'M', 'and round trips grew by no more than 567 ns'),
+                                         ('readpart', 6, 'B', 'the receivers answer within 1 us')):
+            with self.subTest(family):
+                _, path = self.captured(family, seed, point)
+                said = said_of('explain', path)
+                self.assertIn('congestion? No', said)
+                self.assertIn(why, said)
+
+    def test_behind_a_lost_packet_answers_wait(self):
+        """Not in a queue: for the packet to come again."""
+        _, path = self.captured('sr', 9602, 'B')
+        self.assertIn('congestion? No', said_of('explain', path))
+
+    def test_one_host_and_a_full_queue_that_its_packets_meet(self):
+        """Answers of one host are lost on their way here; its requests meet others', and wait."""
+        _, path = self.captured('mix', 9814, 'A')
+        self.assertNotIn('congestion? No', said_of('explain', path))
+
     def test_a_bad_link_fills_no_queue(self):
-        for seed, point, why in ((1, 'A', 'nine in ten round trips grew by no more than'),
-                                 (2, 'M', "no other host's packets came to their receiver"),
-                                 (3, 'M', 'a full queue keeps its link busy')):
-            with self.subTest(seed):
-                _, path = self.captured('gbn', seed, point)
+        for family, seed, point, why in (('sr', 4, 'A', 'nine in ten round trips grew by no more than'),
+                                         ('corrupt', 7, 'B', "no other host's packets came to their receiver"),
+                                         ('gbn', 3, 'M', 'a full queue keeps its link busy')):
+            with self.subTest(family, seed=seed):
+                _, path = self.captured(family, seed, point)
                 said = said_of('explain', path)
                 self.assertIn('congestion? No', said)
                 self.assertIn(why, said)
@@ -444,6 +463,10 @@ class Simulated(Sibling):
             with self.subTest(seed):
                 _, path = self.captured('pfc', seed, 'M')
                 self.assertNotIn('congestion? No', said_of('explain', path))
+        _, path = self.captured('pfc', 9603, 'B')
+        said = said_of('explain', path)
+        self.assertIn('congestion? Yes', said)
+        self.assertIn('no faster than those of one host alone', said)
 
 
 if __name__ == '__main__':

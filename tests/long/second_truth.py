@@ -73,13 +73,13 @@ class SecondTruth(unittest.TestCase):
 
     def test_congestion(self):
         """Where the capture does not show it, the answer is that it cannot be told: at a sender's port, losses
-        of others' queues and of a bad link look alike."""
+        of others' queues and of a bad link look alike, and so do a queue and a receiver's time."""
         for words in ((), ('rated',)):
             with self.subTest(words):
                 said = run('congestion.py', 'all', max(1, SEEDS // 12), *words)
                 counts = json.loads(said.rpartition('all ')[2])
                 self.assertEqual((counts.get('false yes', 0), counts.get('false no', 0)), (0, 0), said)
-                self.assertLessEqual(100 * counts.get('cannot tell', 0), 70 * counts['captures'], said)
+                self.assertLessEqual(100 * counts.get('cannot tell', 0), 65 * counts['captures'], said)
 
     def test_latencies_of_messages(self):
         """Open where an answer may have met the repetition of its request, and where nothing shows whether the

@@ -26,4 +26,8 @@ struct UnmarkedLosses {
 /// the losses, or how little round trips grew, says so, with its premises. Empty: nothing says so.
 std::string bad_link_reason(const UnmarkedLosses& losses);
 
+/// Why no queue was long at a point where nothing was lost, and nothing is marked: packets may be,
+/// and round trips hardly grew. Empty: nothing says so.
+std::string short_queue_reason(const UnmarkedLosses& losses);
+
 }  // namespace lw::dissect

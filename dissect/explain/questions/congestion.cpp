@@ -261,7 +261,7 @@ std::string calm_reason(const Evidence& evidence, const Signs& signs) {
   return "nothing was lost, no packet is marked, and no CNP came" + idle_time_text(evidence) + ".";
 }
 
-constexpr std::uint64_t kFewPackets = 512, kFewTrips = 8;
+constexpr std::uint64_t kFewPackets = 512, kFewTrips = 8, kManyTrips = 64;
 constexpr double kLongQueue = 32e3;  // bytes: the software of a receiver holds fewer
 
 /// All that the answer depends on.
@@ -285,10 +285,12 @@ struct Case {
 bool is_overflow(const Case& c) {
   constexpr std::uint64_t kEnough = 8;
   const LossLoads& losses = c.losses;
-  return losses.several >= kEnough && 10 * (losses.several + losses.full) >= 9 * losses.all() &&
-         5 * losses.several >= 2 * losses.all() &&
-         (losses.follow_load() || c.shared.is_full() ||
-          (c.link.is_stated() && c.filled.packets > 0));
+  const std::uint64_t busy = losses.several + losses.full;
+  if (losses.several < kEnough) return false;
+  if (losses.follow_load() && 4 * busy >= 3 * losses.all() && 4 * losses.several >= losses.all())
+    return true;
+  return 10 * busy >= 9 * losses.all() && 5 * losses.several >= 2 * losses.all() &&
+         (c.shared.is_full() || (c.link.is_stated() && c.filled.packets > 0));
 }
 
 /// "; no packet around N of them waited for more than 15 us": a full queue was not longer. Empty:
@@ -350,24 +352,57 @@ std::string overflow_reason(const Case& c) {
           : ", and several hosts together were no faster than one alone, so the link was full");
 }
 
-/// What was lost, for the question whether a queue was full; nothing: what several points, pauses
-/// or requests without an answer show is another matter.
+UnmarkedLosses unmarked_of(const Case& c) {
+  return {.lost = c.signs.lost,
+          .behind = c.signs.lost_behind,
+          .missing_acks = c.signs.missing_acks,
+          .undecided = c.signs.undecided,
+          .packets = c.signs.packets,
+          .markable = c.evidence.totals.ecn_capable,
+          .loads = c.losses,
+          .shared = c.shared,
+          .trips = c.trips,
+          .link = c.link,
+          .filled = c.filled.packets};
+}
+
+/// Whether something is known to be lost, or may be.
+bool has_losses(const Signs& signs) {
+  return signs.lost + signs.missing_acks + signs.unexplained + signs.undecided > 0;
+}
+
+/// Whether several points, pauses or requests without an answer show another matter.
+bool shows_more(const Case& c) {
+  return c.signs.unanswered + c.signs.pauses > 0 || c.evidence.points.points().size() > 1;
+}
+
+/// Whether a capture of several connections, or of many bytes in a few packets, is too short to
+/// show a queue: it has few round trips, or none that began after a queue may have ended; and its
+/// packets may be a tenth of a round trip's worth.
+bool is_too_short(const Case& c) {
+  constexpr double kLeast = 1e9;                     // b/s
+  constexpr double kShare = 0.1, kLongest = 4.25e3;  // bytes of a frame
+  constexpr std::int64_t kFewWays = 4;
+  const Duration span = stamp_difference(c.evidence.totals.last, c.evidence.totals.first);
+  const bool seen = c.trips.seen >= kFewTrips && span / kFewWays >= c.trips.longest_way;
+  if (seen || c.signs.packets >= kFewPackets || c.link.rate < kLeast) return false;
+  const double worth = static_cast<double>(c.trips.longest_way.count()) * c.link.rate / 8e9;
+  return kLongest * static_cast<double>(c.signs.packets) > kShare * worth;
+}
+
+/// Why no queue was long; nothing: packets may have been lost, or nothing says so.
+std::string no_long_queue_reason(const Case& c) {
+  if (has_losses(c.signs) || shows_more(c) || is_too_short(c)) return {};
+  const std::string why = short_queue_reason(unmarked_of(c));
+  if (why.empty()) return {};
+  return "nothing was lost in the network, " + why + ".";
+}
+
+/// What was lost, for the question whether a queue was full; nothing: nothing says that none was.
 std::string no_full_queue_reason(const Case& c) {
   const Signs& signs = c.signs;
-  const std::uint64_t all = signs.lost + signs.missing_acks + signs.unexplained + signs.undecided;
-  if (all == 0 || signs.unanswered + signs.pauses > 0 || c.evidence.points.points().size() > 1)
-    return {};
-  const std::string why = bad_link_reason({.lost = signs.lost,
-                                           .behind = signs.lost_behind,
-                                           .missing_acks = signs.missing_acks,
-                                           .undecided = signs.undecided,
-                                           .packets = signs.packets,
-                                           .markable = c.evidence.totals.ecn_capable,
-                                           .loads = c.losses,
-                                           .shared = c.shared,
-                                           .trips = c.trips,
-                                           .link = c.link,
-                                           .filled = c.filled.packets});
+  if (!has_losses(signs) || shows_more(c)) return {};
+  const std::string why = bad_link_reason(unmarked_of(c));
   if (why.empty()) return {};
   const std::string what = signs.lost > 0 ? were_lost(signs)
                            : signs.missing_acks > 0
@@ -384,28 +419,52 @@ std::string filled_reason(const Case& c) {
       c.signs.lost == 0 ? "nothing was lost" : were_lost(c.signs));
 }
 
+std::string shared_reason(const Case& c) {
+  return fmt::format(
+      "for {}, {} of the time, packets of several hosts came to one host at {}, and no faster than "
+      "those of one host alone: the link to it was full, and they waited for each other in a "
+      "queue; "
+      "{}.",
+      format_duration(c.shared.full_time),
+      format_share(static_cast<double>(c.shared.full_time.count()) /
+                   static_cast<double>(c.shared.time.count())),
+      format_bit_rate(c.shared.together),
+      c.signs.lost == 0 ? "nothing was lost" : were_lost(c.signs));
+}
+
 /// Whether round trips of most packets never grew by a tenth of the way to the receiver and back,
 /// and no link had packets of several hosts at its rate: no queue stood.
 bool is_ruled_out(const Case& c) {
   constexpr double kLittle = 0.1;
-  return c.trips.sampled >= c.trips.others && c.trips.sampled > 0 && c.trips.growth <= kLittle &&
-         c.filled.packets == 0 && even_rate_reason(c.evidence).empty();
+  return c.trips.sampled >= c.trips.others && c.trips.sampled > 0 && c.trips.all.share <= kLittle &&
+         c.filled.packets == 0 && even_rate_reason(c.evidence).empty() &&
+         busy_link_reason(c.evidence).empty();
 }
 
 std::string steady_reason(const Case& c) {
   return fmt::format(
       "nothing was lost, no packet is marked, no CNP came, and round trips never grew by more than "
       "{} ({}): no queue stood.",
-      format_duration(c.trips.longest_wait), format_share(c.trips.growth));
+      format_duration(c.trips.all.longest_wait), format_share(c.trips.all.share));
+}
+
+constexpr double kMuch = 1.0 / 3;  // of the way to the receiver and back: growth of round trips
+
+/// As unclear_rate_reason(), or that round trips grew for some time, and much.
+std::string unclear_reason(const Evidence& evidence, const RoundTripGrowth& growth) {
+  std::string reason = unclear_rate_reason(evidence);
+  if (reason.empty() && growth.share >= kMuch) reason = possible_queue_reason(evidence);
+  return reason;
 }
 
 /// Whether round trips grew so much, once at least, that 64 kB may have waited at the rate that was
 /// seen, and by a third.
 bool has_grown(const Case& c) {
-  constexpr double kMuch = 1.0 / 3, kBytes = 64e3;
-  const double bytes = static_cast<double>(c.trips.longest_wait.count()) * c.link.rate / 8e9;
+  constexpr double kBytes = 64e3;
+  const RoundTripGrowth& growth = path_growth(c.trips, c.shared);
+  const double bytes = static_cast<double>(growth.longest_wait.count()) * c.link.rate / 8e9;
   // The rate that was seen is not the link's where the receiver held its senders up.
-  return c.trips.growth >= kMuch && (bytes >= kBytes || c.signs.refused > 0);
+  return growth.share >= kMuch && (bytes >= kBytes || c.signs.refused > 0);
 }
 
 std::string grown_reason(const Case& c) {
@@ -413,14 +472,7 @@ std::string grown_reason(const Case& c) {
       "nothing was lost in the network or marked{}, but round trips grew by up to {}: packets "
       "waited in a queue, or an end needed that time. A capture at the receiver tells.",
       c.signs.refused > 0 ? ", and the receiver lacked buffers" : "",
-      format_duration(c.trips.longest_wait));
-}
-
-/// Whether a capture of several connections, or of many bytes in a few packets, is too short to
-/// show a queue.
-bool is_too_short(const Case& c) {
-  constexpr double kLeast = 1e9;  // b/s
-  return c.trips.samples < kFewTrips && c.signs.packets < kFewPackets && c.link.rate >= kLeast;
+      format_duration(path_growth(c.trips, c.shared).longest_wait));
 }
 
 struct CongestionRow {
@@ -444,7 +496,8 @@ constexpr CongestionRow kCongestionRows[] = {
               ". A capture in the host cannot show pause frames, nor what the port dropped.";
      }},
     {[](const Case& c) {
-       return c.signs.full_links > 0 && longest_queue_bytes(c.evidence) >= kLongQueue;
+       return c.signs.full_links > 0 && longest_queue_bytes(c.evidence) >= kLongQueue &&
+              c.trips.seen >= kManyTrips;
      },
      Congested::yes, [](const Case& c) { return full_link_reason(c.evidence, c.signs); }},
     {is_overflow, Congested::yes, overflow_reason},
@@ -453,6 +506,10 @@ constexpr CongestionRow kCongestionRows[] = {
               c.filled.time >= 2 * c.trips.longest_way;
      },
      Congested::yes, filled_reason},
+    {[](const Case& c) {
+       return c.shared.was_full_for_long() && c.shared.full_time >= 2 * c.trips.longest_way;
+     },
+     Congested::yes, shared_reason},
     {[](const Case& c) { return c.sample; }, Congested::cannot_tell,
      [](const Case&) -> std::string {
        return "no packet is marked, and no CNP came, but the capture is a sample: what was lost "
@@ -495,6 +552,8 @@ constexpr CongestionRow kCongestionRows[] = {
        return full_link_reason(c.evidence, c.signs) +
               " So short a queue may also be the time that its receiver needs.";
      }},
+    {[](const Case& c) { return !no_long_queue_reason(c).empty(); }, Congested::no,
+     no_long_queue_reason},
     {[](const Case& c) { return !c.followed && c.signs.turned_away == 0; }, Congested::cannot_tell,
      [](const Case&) -> std::string { return "no packet of a connection was followed."; }},
     {[](const Case& c) {
@@ -542,17 +601,19 @@ CongestionVerdict congestion_of(const Facts& facts) {
   const Evidence& evidence = facts.evidence;
   const Signs signs = signs_of(facts);
   const LinkRate link = link_rate_of(evidence);
+  const RoundTrips trips = round_trips_of(evidence);
+  const SharedLink shared = shared_link_of(evidence);
   const Case found{.evidence = evidence,
                    .signs = signs,
                    .concerns = signs.pauses > 0 ? pauses_concern(evidence) : Congested::no,
-                   .unclear = unclear_rate_reason(evidence),
+                   .unclear = unclear_reason(evidence, path_growth(trips, shared)),
                    .sample = is_sample(facts),
                    .followed = facts.follows_connections(),
                    .port = facts.counters == nullptr ? nullptr : &facts.counters->signs,
                    .link = link,
                    .losses = loss_loads_of(evidence, link),
-                   .trips = round_trips_of(evidence),
-                   .shared = shared_link_of(evidence),
+                   .trips = trips,
+                   .shared = shared,
                    .filled = filled_link_of(evidence, link)};
   const auto row = std::ranges::find_if(kCongestionRows,
                                         [&](const CongestionRow& one) { return one.holds(found); });

@@ -36,25 +36,63 @@ const LinkLoad* load_of(const Evidence& evidence, const Anomaly& anomaly) {
   return target < loads.size() ? &loads[target] : nullptr;
 }
 
-void add_round_trips(RoundTrips& trips, const analysis::RequestStream& stream) {
+/// The whole way from a direction's sender to its receiver and back, as far as round trips of both
+/// parts are known; zero: neither is.
+Duration whole_way(const analysis::RequestStream& stream) {
+  const analysis::StreamCounts& counts = stream.counts();
+  if (counts.rtt.count() == 0) return {};
+  return Duration{counts.rtt.minimum()} + std::max(counts.least_held_after.value_or(Duration{}),
+                                                   stream.setup().round_trip.value_or(Duration{}));
+}
+
+/// Whether a direction's receiver answers so soon that no switch is between: two passages of one,
+/// and what a NIC needs, take longer.
+bool is_near(const analysis::RequestStream& stream) {
+  constexpr Duration kNear = std::chrono::microseconds{1};
+  const Duration least{stream.counts().rtt.minimum()};
+  return std::min(least, stream.setup().answer_time.value_or(least)) <= kNear;
+}
+
+/// The part of the shortest round trips that NICs need, and is no path.
+constexpr Duration kOfHosts = std::chrono::microseconds{2};
+
+/// `whole`: the longest way that is known between the two hosts. `target`: the receiver's.
+void add_round_trips(RoundTrips& trips, const analysis::RequestStream& stream, Duration whole,
+                     std::uint32_t target) {
   const analysis::StreamCounts& counts = stream.counts();
   constexpr std::uint64_t kEnough = 16, kSome = 4;  // round trips: some show that one was longer
   const CompactHistogram& rtt = counts.rtt;
-  (rtt.count() < kEnough ? trips.others : trips.sampled) += counts.packets;
+  const analysis::UndisturbedTrips& undisturbed = counts.undisturbed;
+  (undisturbed.count < kEnough ? trips.others : trips.sampled) += counts.packets;
+  trips.longest_way = std::max(trips.longest_way, whole);
   if (rtt.count() < kSome || rtt.minimum() <= 0) return;
-  const Duration least{rtt.minimum()}, wait{rtt.maximum() - rtt.minimum()};
-  const Duration whole = least + counts.least_held_after.value_or(Duration{});
-  trips.samples += rtt.count();
-  trips.longest_way =
-      std::max(trips.longest_way, least + stream.setup().round_trip.value_or(Duration{}));
-  trips.usual_wait = std::max(trips.usual_wait, Duration{rtt.quantile(0.9)} - least);
-  trips.longest_wait = std::max(trips.longest_wait, wait);
-  trips.growth = std::max(trips.growth,
-                          static_cast<double>(wait.count()) / static_cast<double>(whole.count()));
+  trips.seen += rtt.count();
+  if (undisturbed.count < kSome) return;
+  const Duration least{rtt.minimum()}, wait{undisturbed.longest - least};
+  const Duration path = std::max(whole - kOfHosts, Duration{1});
+  const RoundTripGrowth growth{
+      .samples = undisturbed.count,
+      .usual_wait = std::min(wait, Duration{rtt.quantile(0.9)} - least),
+      .longest_wait = wait,
+      .share = static_cast<double>(wait.count()) / static_cast<double>(path.count())};
+  trips.all.add(growth);
+  (is_near(stream) ? trips.near : trips.far).add(growth);
+  trips.to[target].add(growth);
   trips.loss_naks += counts.loss_naks;
   if (counts.loss_naks > 0)
     trips.longest_loss_wait = std::max(trips.longest_loss_wait, counts.longest_loss_nak - least);
 }
+
+/// The two hosts of a session: that of its first direction's sender, and its receiver.
+using HostPair = std::pair<std::uint32_t, std::uint32_t>;
+HostPair hosts_of(const Evidence& evidence, const Session& session) {
+  const analysis::QpFlow& flow = any_flow(evidence.analyst, session);
+  const bool reversed = session.directions[0].flow == analysis::QpFlow::kNone;
+  return reversed ? HostPair{flow.target, flow.source} : HostPair{flow.source, flow.target};
+}
+
+/// The key of a way between two hosts.
+HostPair in_any_order(const HostPair& hosts) { return std::minmax(hosts.first, hosts.second); }
 
 /// The rate of the link to a host: as stated, or the highest that was seen there.
 double rate_to(const LinkLoad* load, const LinkRate& link) {
@@ -86,8 +124,14 @@ SharedLink shared_link_of(const LinkLoad& load) {
     (row.several ? together : alone).push_back(double{row.rate});
   SharedLink link{
       .alone = high_rate(alone), .together = high_rate(together), .rows = together.size()};
-  link.full = static_cast<std::uint64_t>(
-      std::ranges::count_if(together, [&link](double rate) { return rate >= kFull * link.alone; }));
+  const auto& rows = load.rows();
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+    const Duration time = stamp_difference(rows[i + 1].first, rows[i].first);
+    link.time += time;
+    if (!rows[i].several || double{rows[i].rate} < kFull * link.alone) continue;
+    ++link.full;
+    link.full_time += time;
+  }
   return link;
 }
 
@@ -156,7 +200,9 @@ LossLoads loss_loads_of(const Evidence& evidence, const LinkRate& link) {
       (row && row->rate < kIdle * rate ? losses.idle : losses.others) += anomaly.packets;
     ++losses.runs;
     losses.busy_runs += busy ? 1 : 0;
-    if (row) ++runs_of[load];
+    if (!row) continue;
+    ++runs_of[load];
+    losses.targets.insert(static_cast<std::uint32_t>(load - evidence.analyst.loads().data()));
   }
   for (const auto& [load, runs] : runs_of)
     losses.busy_share += busy_share(*load, rate_to(load, link)) * static_cast<double>(runs) /
@@ -193,11 +239,40 @@ bool SharedLink::is_full() const noexcept {
   return alone > 0 && together <= kAsFast * alone && full >= kEnough && 5 * full >= 3 * rows;
 }
 
+bool SharedLink::was_full_for_long() const noexcept {
+  constexpr std::uint64_t kEnough = 32;  // rows
+  return is_full() && full >= kEnough && 2 * full_time >= time;
+}
+
+void RoundTripGrowth::add(const RoundTripGrowth& other) noexcept {
+  samples += other.samples;
+  usual_wait = std::max(usual_wait, other.usual_wait);
+  longest_wait = std::max(longest_wait, other.longest_wait);
+  share = std::max(share, other.share);
+}
+
+const RoundTripGrowth& path_growth(const RoundTrips& trips, const SharedLink& shared) {
+  return trips.near.samples > 0 && shared.rows == 0 ? trips.far : trips.all;
+}
+
 RoundTrips round_trips_of(const Evidence& evidence) {
+  std::map<HostPair, Duration> ways;
+  const auto each = [&evidence](auto&& see) {
+    for (const Session& session : evidence.analyst.sessions()) {
+      const auto& [one, other] = session.directions;
+      const auto [sender, receiver] = hosts_of(evidence, session);
+      if (one.stream) see(HostPair{sender, receiver}, *one.stream);
+      if (other.stream) see(HostPair{receiver, sender}, *other.stream);
+    }
+  };
+  each([&ways](const HostPair& hosts, const analysis::RequestStream& stream) {
+    Duration& way = ways[in_any_order(hosts)];
+    way = std::max(way, whole_way(stream));
+  });
   RoundTrips trips;
-  for (const Session& session : evidence.analyst.sessions())
-    for (const auto& direction : session.directions)
-      if (direction.stream) add_round_trips(trips, *direction.stream);
+  each([&](const HostPair& hosts, const analysis::RequestStream& stream) {
+    add_round_trips(trips, stream, ways[in_any_order(hosts)], hosts.second);
+  });
   return trips;
 }
 

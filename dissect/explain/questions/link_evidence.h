@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 
 #include "dissect/explain/facts/evidence.h"
@@ -44,6 +46,7 @@ struct LossLoads {
   /// rate or more; and which share of all packets to these hosts came at such times.
   std::uint64_t runs = 0, busy_runs = 0;
   double busy_share = 0;
+  std::set<std::uint32_t> targets;  // indices of the hosts that they did not come to
 
   [[nodiscard]] std::uint64_t all() const noexcept { return several + full + idle + others; }
   /// Whether losses that are independent of the load show this in less than one of a million
@@ -58,33 +61,52 @@ struct SharedLink {
   double alone = 0, together = 0;       // b/s: the fourth highest of these rows
   std::uint64_t rows = 0;               // of several hosts
   std::uint64_t full = 0;               // of these: at nine tenths of `alone` or more
+  Duration full_time{};                 // of those
+  Duration time{};                      // from the first of all rows to the last
   std::uint64_t rows_of_all_hosts = 0;  // in the capture, of one host or several
 
   /// Whether several hosts together were no faster than one alone, and mostly as fast: the link
   /// that they share is full. Hosts that pace are faster together.
   [[nodiscard]] bool is_full() const noexcept;
+  /// Whether it was full, so, for half of the time, and with 512 packets or more.
+  [[nodiscard]] bool was_full_for_long() const noexcept;
 };
 SharedLink shared_link_of(const Evidence& evidence);
 
-/// Round trips of SENDs, WRITEs and READs.
+/// By how much round trips were longer than the shortest of their direction.
+struct RoundTripGrowth {
+  std::uint64_t samples = 0;
+  Duration usual_wait{};    // nine in ten, at most
+  Duration longest_wait{};  // all
+  double share = 0;  // longest_wait, of the path from the sender to the receiver and back: the way
+                     // without the 2 us that NICs need
+
+  /// Keeps the most of several directions.
+  void add(const RoundTripGrowth& other) noexcept;
+};
+
+/// Round trips of SENDs, WRITEs and READs. Growth is measured where nothing was sent again between
+/// a request and its answer, of directions with four such samples or more.
 struct RoundTrips {
   std::uint64_t sampled = 0;  // packets of the directions that have enough round trips
   std::uint64_t others = 0;   // packets of the other directions
-  /// Of all that have some: the most by which a round trip was longer than the shortest, and that
-  /// as a share of the whole way from the sender to the receiver and back.
-  Duration longest_wait{};
-  double growth = 0;
-  std::uint64_t samples = 0;  // of these directions
+  std::uint64_t seen = 0;     // round trips, disturbed or not
+  RoundTripGrowth all = {};
+  /// Of the directions whose receiver is next to the capture point, and of the others. What grows
+  /// between the point and a receiver next to it is the receiver's own time, if all packets that
+  /// come to it pass the point.
+  RoundTripGrowth near = {}, far = {};
+  std::map<std::uint32_t, RoundTripGrowth> to;  // by the receiver's host
   /// The longest way that is known from a sender to its receiver and back.
   Duration longest_way{};
-  /// By how much nine in ten round trips of a direction were longer than its shortest, at most: of
-  /// all directions, the most.
-  Duration usual_wait{};
   /// NAKs of packets that were lost behind the point, and the most by which the time to one, from
   /// the packet behind the lost one, was longer than the shortest round trip.
   std::uint64_t loss_naks = 0;
   Duration longest_loss_wait{};
 };
 RoundTrips round_trips_of(const Evidence& evidence);
+/// Of the directions whose round trips show a path: not of those whose receiver is next to the
+/// point and gets one host's packets, which met nothing on the rest of their way.
+const RoundTripGrowth& path_growth(const RoundTrips& trips, const SharedLink& shared);
 
 }  // namespace lw::dissect

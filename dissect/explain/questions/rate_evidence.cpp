@@ -48,48 +48,6 @@ const StreamCounts* even_stream(const Evidence& evidence) {
   return most;
 }
 
-/// Many packets of several hosts came to one host at about the link's rate, or the highest rate
-/// that was seen.
-std::string busy_link_reason(const Evidence& evidence) {
-  constexpr std::uint64_t kEnough = 128;  // packets
-  const LinkRate link = link_rate_of(evidence);
-  const std::vector<analysis::LinkLoad>& loads = evidence.analyst.loads();
-  const auto busy = [&link](const analysis::LinkLoad& load) {
-    return load.busy_packets(link.is_stated() ? link.rate : load.most());
-  };
-  const auto most = std::ranges::max_element(loads, {}, busy);
-  if (most == loads.end() || busy(*most) < kEnough || most->most() < kLeastRate) return {};
-  return fmt::format(
-      "nothing was lost or marked, but {} packets of several hosts came to one host at three "
-      "quarters, or more, of {}: a full link to it looks like that. A capture on that link, or the "
-      "counters of its port, tell.",
-      busy(*most),
-      link.is_stated() ? "the link's rate, " + link.text()
-                       : fmt::format("the highest rate that 16 packets in a row have here ({})",
-                                     format_bit_rate(most->most())));
-}
-
-/// Round trips grew for some time.
-std::string possible_queue_reason(const Evidence& evidence) {
-  const StreamCounts* most = nullptr;
-  for (const Session& session : evidence.analyst.sessions())
-    for (const auto& direction : session.directions) {
-      if (!direction.stream) continue;
-      const StreamCounts& counts = direction.stream->counts();
-      const auto queue = counts.flight.possible_queue();
-      if (!queue || queue->rate * counts.bytes_of_packet() * 8 < kLeastRate) continue;
-      if (most == nullptr || counts.payload > most->payload) most = &counts;
-    }
-  if (most == nullptr) return {};
-  return fmt::format(
-      "nothing was lost or marked, but round trips grew from {} to {} (median {}): packets waited "
-      "in "
-      "a queue, or their receiver needed that time. A capture at the receiver tells.",
-      format_duration(Duration{most->rtt.minimum()}),
-      format_duration(Duration{most->rtt.maximum()}),
-      format_duration(Duration{most->rtt.quantile(0.5)}));
-}
-
 }  // namespace
 
 double longest_queue_bytes(const Evidence& evidence) {
@@ -118,10 +76,48 @@ std::string even_rate_reason(const Evidence& evidence) {
       format_bit_rate(even->goodput()), format_duration(Duration{even->rtt.quantile(0.5)}));
 }
 
+std::string busy_link_reason(const Evidence& evidence) {
+  constexpr std::uint64_t kEnough = 128;  // packets
+  const LinkRate link = link_rate_of(evidence);
+  const std::vector<analysis::LinkLoad>& loads = evidence.analyst.loads();
+  const auto busy = [&link](const analysis::LinkLoad& load) {
+    return load.busy_packets(link.is_stated() ? link.rate : load.most());
+  };
+  const auto most = std::ranges::max_element(loads, {}, busy);
+  if (most == loads.end() || busy(*most) < kEnough || most->most() < kLeastRate) return {};
+  return fmt::format(
+      "nothing was lost or marked, but {} packets of several hosts came to one host at three "
+      "quarters, or more, of {}: a full link to it looks like that. A capture on that link, or the "
+      "counters of its port, tell.",
+      busy(*most),
+      link.is_stated() ? "the link's rate, " + link.text()
+                       : fmt::format("the highest rate that 16 packets in a row have here ({})",
+                                     format_bit_rate(most->most())));
+}
+
+std::string possible_queue_reason(const Evidence& evidence) {
+  const StreamCounts* most = nullptr;
+  for (const Session& session : evidence.analyst.sessions())
+    for (const auto& direction : session.directions) {
+      if (!direction.stream) continue;
+      const StreamCounts& counts = direction.stream->counts();
+      const auto queue = counts.flight.possible_queue();
+      if (!queue || queue->rate * counts.bytes_of_packet() * 8 < kLeastRate) continue;
+      if (most == nullptr || counts.payload > most->payload) most = &counts;
+    }
+  if (most == nullptr) return {};
+  return fmt::format(
+      "nothing was lost or marked, but round trips grew from {} to {} (median {}): packets waited "
+      "in "
+      "a queue, or their receiver needed that time. A capture at the receiver tells.",
+      format_duration(Duration{most->rtt.minimum()}),
+      format_duration(Duration{most->rtt.maximum()}),
+      format_duration(Duration{most->rtt.quantile(0.5)}));
+}
+
 std::string unclear_rate_reason(const Evidence& evidence) {
-  for (const auto reason : {even_rate_reason, busy_link_reason, possible_queue_reason})
-    if (std::string text = reason(evidence); !text.empty()) return text;
-  return {};
+  std::string even = even_rate_reason(evidence);
+  return even.empty() ? busy_link_reason(evidence) : even;
 }
 
 std::string idle_time_text(const Evidence& evidence) {

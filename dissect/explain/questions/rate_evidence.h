@@ -18,9 +18,15 @@ std::string longest_queue_text(const Evidence& evidence);
 /// and were answered at once. Empty: no connection is such, of 1 Gb/s or more.
 std::string even_rate_reason(const Evidence& evidence);
 
+/// That many packets of several hosts came to one host at about the link's rate, or the highest
+/// rate that was seen. Empty: they did not.
+std::string busy_link_reason(const Evidence& evidence);
+
+/// That round trips, of a connection of 1 Gb/s or more, grew for some time. Empty: they did not.
+std::string possible_queue_reason(const Evidence& evidence);
+
 /// Why nothing tells whether a queue stood: an even rate, as above; or many packets of several
-/// hosts came to one host at about the highest rate that was seen; or round trips grew for some
-/// time. Empty: none of these.
+/// hosts came to one host at about the highest rate that was seen. Empty: none of these.
 std::string unclear_rate_reason(const Evidence& evidence);
 
 /// "; for 97 % of the time nothing of session 1 was in flight here: ...", of the session with the

@@ -8,6 +8,7 @@
 #include "analysis/requests/newest_stamps.h"
 #include "analysis/requests/quiet_answers.h"
 #include "analysis/requests/sent_log.h"
+#include "analysis/requests/stream_counts.h"
 #include "core/compact_histogram.h"
 
 namespace lw::analysis {
@@ -16,10 +17,10 @@ namespace lw::analysis {
 /// repetition, or after a time without any answer.
 class AnswerTimes {
  public:
-  /// Round trips, in ns, are added to `round_trips`, which must outlive the object.
+  /// Round trips, in ns, are added to `counts`, which must outlive the object.
   /// `least_of_host`: the shortest of all connections to the same host; nothing: not known.
-  AnswerTimes(CompactHistogram& round_trips, std::optional<Duration> least_of_host) noexcept
-      : round_trips_(round_trips), least_of_host_(least_of_host) {}
+  AnswerTimes(StreamCounts& counts, std::optional<Duration> least_of_host) noexcept
+      : round_trips_(counts.rtt), undisturbed_(counts.undisturbed), least_of_host_(least_of_host) {}
 
   /// Begins a response: the calls that follow are about it.
   void begin(Instant stamp) noexcept {
@@ -33,6 +34,7 @@ class AnswerTimes {
     if (!sent.seen || sent.reused || answered < sent.stamp) return;
     last_round_trip_ = stamp_difference(answered, sent.stamp);
     round_trips_.add(last_round_trip_.count());
+    if (is_undisturbed(sent.stamp)) undisturbed_.add(last_round_trip_);
   }
   /// Notes the answer to a request that was sent again: to which transmission is unknown.
   void note_answer(const Sent& sent, Instant answered) {
@@ -49,6 +51,11 @@ class AnswerTimes {
     if (first == nullptr || last == nullptr || first->copies > 0 || last->copies > 0) return;
     quiet_answers_.add({begin, end, quiet_, first->stamp}, newest_);
   }
+  /// Notes a request with the PSN of an earlier one.
+  void note_earlier_psn(Instant stamp) noexcept { earlier_psn_ = std::max(earlier_psn_, stamp); }
+  /// Whether no request with an earlier PSN came since `sent`: an answer to what was sent then
+  /// waited for no packet that was lost.
+  [[nodiscard]] bool is_undisturbed(Instant sent) const noexcept { return sent > earlier_psn_; }
   /// Notes a request that is sent again.
   void note_sent_again(const CapturedPacket& packet, Sequence psn) noexcept {
     quiet_answers_.sent_again(psn);
@@ -83,6 +90,8 @@ class AnswerTimes {
 
  private:
   CompactHistogram& round_trips_;
+  UndisturbedTrips& undisturbed_;
+  Instant earlier_psn_ = Instant::min();
   std::optional<Duration> least_of_host_;
   Duration last_round_trip_{};
   Instant newest_;    // the newest response

@@ -9,7 +9,7 @@ namespace lw::analysis {
 /// Notes how long after the packet behind a lost one the NAK came.
 void LossesBehind::note_time(Instant asked, Sequence psn) {
   const Sent* const behind = state_.log.find(psn + 1);
-  if (behind == nullptr || !behind->seen) return;
+  if (behind == nullptr || !behind->seen || !state_.answers.is_undisturbed(behind->stamp)) return;
   ++state_.counts.loss_naks;
   state_.counts.longest_loss_nak =
       std::max(state_.counts.longest_loss_nak, stamp_difference(asked, behind->last_stamp));

@@ -102,6 +102,7 @@ void RequestStream::request(const CapturedPacket& packet) {
     state_.counts.first_psn = packet.psn;
     state_.fetched.note_lone(psn, state_.begin.lone_end());
   }
+  if (psn < state_.next) state_.answers.note_earlier_psn(packet.stamp);
   settle_held(wrong_.settle_by_request(psn));  // an early ACK prolongs the first round trip
   end_first_round_trip();
   if (psn < state_.next && take_reuse(packet, psn)) return;

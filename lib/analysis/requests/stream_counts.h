@@ -12,6 +12,18 @@
 
 namespace lw::analysis {
 
+/// Round trips of requests behind which nothing was sent again before their answer: no answer
+/// waited for a packet that was lost.
+struct UndisturbedTrips {
+  std::uint64_t count = 0;
+  Duration longest{};
+
+  void add(Duration round_trip) noexcept {
+    ++count;
+    longest = std::max(longest, round_trip);
+  }
+};
+
 /// Totals of one direction of a session: its requests, and the responses to them.
 struct StreamCounts {
   std::uint64_t packets = 0, bytes = 0;   // on the wire, copies and retransmissions included
@@ -47,6 +59,7 @@ struct StreamCounts {
   Instant first, last;  // stamps of requests and responses
   /// Time in ns from a request to its ACK, its atomic's response or its first READ response.
   CompactHistogram rtt;
+  UndisturbedTrips undisturbed;  // of rtt
   FlightTimes flight;
   std::uint32_t most_outstanding = 0;  // PSNs of SEND and WRITE
   // ACKs of a part of the outstanding PSNs that came when most_outstanding were: the sender may
@@ -59,6 +72,7 @@ struct StreamCounts {
   std::optional<Duration> least_held_after = {};
   /// NAKs of packets that were lost behind the capture point, and the longest time to one of them
   /// from the packet behind the lost one: a round trip, with the time that it waited in a queue.
+  /// Without NAKs that waited for an earlier packet to come again.
   std::uint64_t loss_naks = 0;
   Duration longest_loss_nak{};
   std::uint32_t most_reads = 0;                // READs and atomics at once

@@ -67,7 +67,7 @@ struct StreamState {
 
   StreamState(const StreamSetup& stream_setup, FindingLog& log_of_findings)
       : setup(stream_setup),
-        answers(counts.rtt, setup.answer_time),
+        answers(counts, setup.answer_time),
         report(setup.session, setup.direction, counts, answers, log_of_findings),
         limits(counts),
         fetched(log, counts, answers, report) {

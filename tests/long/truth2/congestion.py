@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compares what `explain` answers to "Was it congestion?" with what the queues of r2.py held.
 
-The truth is Yes where a packet found a round trip's worth or more, at the link's rate, and four packets
-before it in a queue on the way, or no room; No where none found a tenth of that; between, either answer passes."""
+The truth is Yes where a round trip's worth or more, at the link's rate, and four packets waited before a
+packet in a queue on the way, or it had no room; No where never a tenth of that did; between, either answer passes.
+The packet that is being sent does not wait: one behind a longer one is stored and forwarded, on an idle link too."""
 import collections
 import json
 import os

@@ -34,7 +34,7 @@ const wire::OpcodeInfo* info_of(Position position) {
 std::vector<Anomaly> said(const std::vector<Response>& responses) {
   FindingLog log;
   StreamCounts counts;
-  const AnswerTimes answers(counts.rtt, std::nullopt);
+  const AnswerTimes answers(counts, std::nullopt);
   StreamReport report(1, 0, counts, answers, log);
   LoneResponses lone(report, counts);
   std::uint64_t number = 0;
