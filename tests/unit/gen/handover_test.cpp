@@ -179,7 +179,7 @@ TEST(HandoverLines, that_are_no_json_are_shown) {
 
 TEST(HandoverLines, have_numbers_within_their_limits) {
   const Json good = Json::parse(line_of(example_hello()));
-  for (const auto& [field, most] : {std::pair{"bytes", kMostMessage},
+  for (const auto& [field, most] : {std::pair{"bytes", lw::kMostMessage},
                                     {"slots", gen::kMostSlots},
                                     {"depth", gen::kMostDepth}}) {
     Json json = good;
