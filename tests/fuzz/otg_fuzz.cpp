@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "core/limits.h"
 #include "gen/otg/body.h"
 #include "gen/otg/limits.h"
 #include "gen/otg/offer.h"
@@ -46,7 +47,7 @@ void check_plan(const LabPlan& plan) {
   for (const PlannedPeer& peer : plan.peers) check(peer.host < plan.hosts.size());
   for (const PlannedFlow& flow : plan.flows) {
     check(flow.qp < plan.qps.size());
-    check(flow.size > 0 && flow.size <= kMostMessage);
+    check(flow.size > 0 && flow.size <= lw::kMostMessage);
   }
   for (std::size_t i = 0; i < plan.qps.size(); ++i) {
     const PlannedQp& qp = plan.qps[i];

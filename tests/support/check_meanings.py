@@ -16,8 +16,8 @@ import sys
 
 # Keys of outputs and options that are something else under the same name: where, and what.
 OTHERS = {
-    'qps': {'perf_ranks': 'of each pair of ranks', 'rank': 'a list of QPs', 'ranks': 'a list of QPs',
-            'send': 'a list of QPs', 'summary': 'frames by QP', 'live': 'QPs that a row sums up',
+    'qps': {'perf_network': 'of each pair of hosts', 'perf_ranks': 'of each pair of ranks', 'rank': 'a list of QPs',
+            'ranks': 'a list of QPs', 'send': 'a list of QPs', 'summary': 'frames by QP', 'live': 'QPs that a row sums up',
             'roce-endpoint': 'at most those of one hand-over'},
     'rate_bps': {'impair_check': 'the rate of a line', 'roce-endpoint': 'of a device'},
     'reads': {'roce-endpoint': 'at most those of a device'},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What RDMA peers exchange over TCP: every line is read as it was written; wrong lines, wrong
 // clients and silent ones get a reason and keep nobody else out.
+#include "core/limits.h"
 #include "gen/perf/session/handover.h"
 
 #include <future>
