@@ -51,6 +51,8 @@ def with_icrc(frame):
     masked[BTH - IP + 4] = 0xff
     return frame[:-4] + zlib.crc32(b'\xff' * 8 + masked).to_bytes(4, 'little')
 
+SHORT = ('nccl',)  # a capture of one round trip: no queue can show
+
 
 class InFolder(unittest.TestCase):
     def setUp(self):
@@ -86,7 +88,8 @@ class Explain(InFolder):
                 self.assertEqual('Nothing is wrong' in text, found['nothing_is_wrong'])
                 if found['nothing_is_wrong']:
                     notified = any(row['infiniband.bth.opcode'] == CNP for row in tshark_of(path))
-                    self.assertEqual(found['congestion']['answer'], 'yes' if notified else 'no')
+                    self.assertEqual(found['congestion']['answer'],
+                                     'yes' if notified else 'cannot tell' if path.stem in SHORT else 'no')
 
     def test_losses_behind_the_capture_point(self):
         """Every 17th frame to the responder was dropped: requests, and ACKs of its requests."""

@@ -57,8 +57,8 @@ class Profile(Endpoints):
         run = self.simulate('--cc', str(profile))
         self.assertEqual(run.returncode, 2)
         for said in ('cc.toml:2:1: unknown key "rpg_gdd": did you mean "rpg_gd"?',
-                     'cc.toml:3:10: rpg_gd: expected a whole number from 10 to 15, found "99"',
-                     'cc.toml:4:18: clamp_tgt_rate: expected false, true, found "1"'):
+                     'cc.toml:3:10: rpg_gd: expected a whole number from 10 to 15, found 99',
+                     'cc.toml:4:18: clamp_tgt_rate: expected true or false, found 1'):
             self.assertIn(said, run.stderr)
 
 
