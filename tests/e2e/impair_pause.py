@@ -156,7 +156,7 @@ all = true
         for pfc, word in (('{ xoff = "2MB", xon = "1kB" }', 'xoff: expected at most the buffer'),
                           ('{ xoff = "2kB", xon = "2kB" }', 'xon: expected less than xoff'),
                           ('{ xon = "2kB" }', 'xoff'),
-                          ('{ link = "101Tb/s" }', 'link: expected at most 100 Tb/s'),
+                          ('{ link = "101Tb/s" }', 'link: expected a rate from 1kb/s to 100Tb/s'),
                           ('{ priority = 8 }', 'priority'),
                           ('{ honour = false }', 'honour: expected true')):
             (self.folder / 'p.toml').write_text(

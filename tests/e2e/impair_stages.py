@@ -482,7 +482,7 @@ class Correlation(Stages):
         error = self.replay([(START, roce_frame(0))],
                             'duplicate = { probability = "50%", correlation = "99.5%" }', expect=2)
         self.assertIn('profile.toml:3:', error)
-        self.assertIn('at most 99 %', error)
+        self.assertIn('a share up to 99%', error)
 
 
 if __name__ == '__main__':
