@@ -448,12 +448,13 @@ std::string steady_reason(const Case& c) {
       format_duration(c.trips.all.longest_wait), format_share(c.trips.all.share));
 }
 
-constexpr double kMuch = 1.0 / 3;  // of the way to the receiver and back: growth of round trips
+constexpr double kMuchGrowth =
+    1.0 / 3;  // of the way to the receiver and back: growth of round trips
 
 /// As unclear_rate_reason(), or that round trips grew for some time, and much.
 std::string unclear_reason(const Evidence& evidence, const RoundTripGrowth& growth) {
   std::string reason = unclear_rate_reason(evidence);
-  if (reason.empty() && growth.share >= kMuch) reason = possible_queue_reason(evidence);
+  if (reason.empty() && growth.share >= kMuchGrowth) reason = possible_queue_reason(evidence);
   return reason;
 }
 
@@ -464,7 +465,7 @@ bool has_grown(const Case& c) {
   const RoundTripGrowth& growth = path_growth(c.trips, c.shared);
   const double bytes = static_cast<double>(growth.longest_wait.count()) * c.link.rate / 8e9;
   // The rate that was seen is not the link's where the receiver held its senders up.
-  return growth.share >= kMuch && (bytes >= kBytes || c.signs.refused > 0);
+  return growth.share >= kMuchGrowth && (bytes >= kBytes || c.signs.refused > 0);
 }
 
 std::string grown_reason(const Case& c) {
