@@ -46,10 +46,11 @@ bool may_be_timer(const StreamState& state) noexcept {
 }
 
 /// Whether a READ asks for another part of its response than the original, and than when it was
-/// last seen: then it is no copy of either.
+/// last seen: then it is no copy of either. Without its RETH, only its PSN tells.
 bool asks_for_another_part(const StreamState& state, const CapturedPacket& packet, Sequence psn,
                            const Sent& known) noexcept {
-  if (!is_read(known.opcode) || !known.has_reth || !packet.has_reth) return false;
+  if (!is_read(known.opcode)) return false;
+  if (!known.has_reth || !packet.has_reth) return psn != known.psn && psn != known.asked_from();
   const Sequence end = psn + state.setup.span_of(packet);
   return (psn != known.psn || end != known.psn + known.span) &&
          (psn != known.asked_from() || end != known.asked_end());

@@ -215,6 +215,12 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   if (early && early->psn < psn) acknowledge(early->psn + 1, packet);
 }
 
+/// Whether a READ with `psn`, which may be that of another response to `read`, is a request of its
+/// own: a requester asks again from a response on of which it has got all before.
+bool RequestStream::is_beyond_response(const Sent& read, Sequence psn) const noexcept {
+  return state_.setup.answered && psn - read.psn > read.responses;
+}
+
 /// A READ whose RETH was cut off takes the PSNs before `end` only.
 void RequestStream::cut_read(const Sent& read, Sequence end) {
   recoveries_.shorten(read.psn + read.span, end);
@@ -225,7 +231,8 @@ void RequestStream::cut_read(const Sent& read, Sequence end) {
 void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
   if (sent.psn < state_.begin.first()) open_before_begin(packet, sent.psn);
   Sent* known = state_.log.find(sent.psn);
-  if (is_cut_read(known) && known->psn < sent.psn && !is_read(sent.opcode)) {
+  if (is_cut_read(known) && known->psn < sent.psn &&
+      (!is_read(sent.opcode) || is_beyond_response(*known, sent.psn))) {
     cut_read(*known, sent.psn);
     known = state_.log.find(sent.psn);
   }
