@@ -38,6 +38,17 @@ Nak* answered_nak(StreamState& state, Sequence psn, bool may_be_copy) noexcept {
   return may_be_copy && psn < std::min(nak->psn, state.acked) ? nullptr : nak;
 }
 
+/// Returns the NAK whose repetition a packet answers that came again for the NAK already: a sender
+/// that repeats single packets answers each. Null: none.
+Nak* repeated_nak(StreamState& state, const CapturedPacket& packet, Sequence psn) noexcept {
+  if (state.setup.scheme != RecoveryScheme::selective || state.silence >= kShortestTimer)
+    return nullptr;
+  Nak* const nak = state.naks.repeated_of(psn);
+  const bool answers =
+      nak != nullptr && stamp_difference(packet.stamp, nak->newest) >= state.setup.soonest();
+  return answers && state.is_answer(packet, nak->newest) ? nak : nullptr;
+}
+
 /// Whether a timer may have run before the newest packet. It is longer than the sender needs to
 /// answer.
 bool may_be_timer(const StreamState& state) noexcept {
@@ -89,6 +100,11 @@ std::optional<Cause> cause_of(StreamState& state, const CapturedPacket& packet, 
     related = nak->frame;
     if (nak->late) return Cause::reordered;
     return state.naks.was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
+  }
+  if (Nak* const repeated = fetches ? nullptr : repeated_nak(state, packet, psn)) {
+    repeated->stamp = repeated->newest;
+    related = repeated->frame;
+    return Cause::sequence_nak;
   }
   if (gap) {
     related = gap->frame;
