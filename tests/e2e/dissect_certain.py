@@ -225,6 +225,28 @@ class Selective(Sibling):
                 self.assertIn(f'{len(holes)} packets were lost', text)
 
 
+    def test_each_repetition_of_a_nak_is_answered(self):
+        """Its receiver repeats NAKs sooner than their answers come; what comes twice is not late."""
+        holes = (5, 6, 9, 13, 14, 15, 20)
+        talk = Conversation()
+        for psn in range(40):
+            if psn not in holes:
+                talk.request(psn, asks=psn == 39)
+        for hole in holes:
+            talk.nak(hole, 20)
+            talk.request(hole, 4)
+            talk.nak(hole, 2)
+            talk.request(hole, 4)
+        talk.answer(39, 20)
+        talk.requests(40, 44, wait=5)
+        talk.answer(43, 20)
+        found = rows('anomalies', talk.save(self.folder / 'sibling.pcap'))
+        self.assertEqual({row['kind'] for row in found}, {'nak', 'psn_gap', 'retransmission'})
+        again = [row for row in found if row['kind'] == 'retransmission']
+        self.assertEqual({(row['cause'], row['certainty']) for row in again}, {('nak', 'certain')})
+        self.assertEqual(sum(row['packets'] for row in again), 2 * len(holes))
+
+
 class PathMtu(Sibling):
     def test_a_loss_behind_a_read_is_no_mtu(self):
         for length, lost in ((4, 4), (6, 6)):

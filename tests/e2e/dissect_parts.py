@@ -5,7 +5,7 @@ the first bytes of each frame, or without some frames."""
 import itertools
 
 import longwire_test
-from conversation import MTU, Conversation
+from conversation import MTU, NOT_READY, SEND, Conversation
 from dissect_analysis import rows
 from dissect_siblings import Sibling, first_time
 from pcap_file import write_pcap
@@ -347,6 +347,44 @@ class CutFrames(Sibling):
             path = self.folder / 'cut.pcap'
             write_pcap(path, talk.frames, 64)
             self.assertEqual(self.psns(rows('anomalies', path), 'psn_gap', 'lost_before'), set(range(11, 11 + lost)))
+
+    def test_parts_of_a_read_are_asked_for_again(self):
+        """Another PSN than the READ's shows that it is no copy; the end of each answer, what it asked for."""
+        for parts in ((12, 15), (13, 14, 18)):
+            talk = Conversation()
+            talk.requests(0, 10)
+            talk.answer(9, 10)
+            talk.read(10, 0x1000, 10 * MTU)
+            talk.responses(10, 10, 11, 10)
+            talk.requests(20, 24)
+            for psn in parts:  # lost behind the capture point
+                talk.read(psn, 0x1000 + (psn - 10) * MTU, MTU, 30)
+                talk.responses(psn, 1, 11, 10)
+            talk.answer(23, 10)
+            path = self.folder / 'cut.pcap'
+            write_pcap(path, talk.frames, 64)
+            found = rows('anomalies', path)
+            self.assertEqual({row['kind'] for row in found}, {'retransmission'}, parts)
+            asked = [row['psn'] for row in found if row['role'] == 'request']
+            self.assertEqual(asked, list(parts))
+
+    def test_a_read_behind_a_read_is_lost_and_the_receiver_is_not_ready(self):
+        """The READ in front seems to take its PSN, until both are sent again."""
+        talk = Conversation()
+        talk.requests(0, 10)
+        talk.answer(9, 10)
+        for again in range(4):
+            talk.request(10, 30, SEND)
+            for psn in range(11, 15):
+                talk.read(psn, 0x1000 * psn, MTU)
+            if again == 0:
+                del talk.frames[-2]
+            talk.request(15, opcode=SEND)
+            talk.nak(10, 10, NOT_READY)
+        path = self.folder / 'cut.pcap'
+        write_pcap(path, talk.frames, 64)
+        found = [row for row in rows('anomalies', path) if row['kind'] == 'retransmission']
+        self.assertEqual([(row['psn'], row['packets'], row['cause']) for row in found], [(10, 6, 'rnr')] * 3)
 
     def test_a_late_read_fills_the_gap_before_the_next_request(self):
         talk = Conversation()

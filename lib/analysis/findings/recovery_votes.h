@@ -88,9 +88,13 @@ class RecoveryVotes {
   /// Shortest time from a NAK to the packet that it names, sent by scheme(); nothing: not seen.
   [[nodiscard]] std::optional<Duration> least_reaction(
       std::optional<Duration> round_trip = {}) const noexcept {
-    if (scheme(round_trip) != RecoveryScheme::go_back_n) return least_alone();
-    if (go_back_n_.least) return go_back_n_.least;
     constexpr std::uint32_t kEnough = 2;  // one may be by a timer
+    if (scheme(round_trip) != RecoveryScheme::go_back_n) {
+      const auto least = least_alone();
+      const bool may_be_timer = selective_.count < kEnough && least >= kShortTimer;
+      return may_be_timer && !is_of_long_path(*least, round_trip) ? std::nullopt : least;
+    }
+    if (go_back_n_.least) return go_back_n_.least;
     return slow_.count >= kEnough ? slow_.least : std::nullopt;
   }
   /// The times that the sender went back so soon after a NAK that no timer did it.
@@ -197,10 +201,15 @@ class RecoveryVotes {
     const Alone* const before = alone_with((psn - 1) & wire::Psn::kMask);
     return before != nullptr && before->next_came && !before->again;
   }
+  /// Whether the path to the sender may be so long that it takes `reaction` to answer.
+  [[nodiscard]] static bool is_of_long_path(Duration reaction,
+                                            std::optional<Duration> round_trip) noexcept {
+    constexpr int kFarLonger = 16;
+    return round_trip && reaction <= kFarLonger * *round_trip;
+  }
   /// Whether what went back slowly was a timer: no sender is that much slower than the path to it.
   [[nodiscard]] bool is_slower_than(std::optional<Duration> round_trip) const noexcept {
-    constexpr int kFarLonger = 16;
-    return round_trip && slow_.least && *slow_.least > kFarLonger * *round_trip;
+    return round_trip && slow_.least && !is_of_long_path(*slow_.least, round_trip);
   }
   /// Whether what went back slowly was a timer: the sender answers NAKs far sooner.
   [[nodiscard]] bool slow_by_timer() const noexcept {

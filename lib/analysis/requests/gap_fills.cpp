@@ -78,6 +78,14 @@ bool goes_on_soon(const StreamState& state, const Fill& fill, const CapturedPack
          (state.setup.goes_back() || late >= kShortestTimer);
 }
 
+/// Whether a packet that filled a gap after a NAK was sent again, and comes again now because the
+/// NAK was repeated: a sender that repeats single packets answers each.
+bool is_named_again(StreamState& state, const Fill& fill) noexcept {
+  const Nak* const nak = state.naks.of_frame(fill.nak_frame);
+  if (state.setup.scheme != RecoveryScheme::selective || nak == nullptr) return false;
+  return nak->is_repeated() || state.naks.frame_naming(fill.first, fill.first) > fill.last_frame;
+}
+
 }  // namespace
 
 void GapFills::take(const CapturedPacket& packet, const Sent& sent) {
@@ -158,7 +166,8 @@ void GapFills::judge_jump(Sequence next) {
 
 void GapFills::judge(const CapturedPacket& next, Sequence psn, const Sent* known) {
   if (held_ && psn <= held_->first && known != nullptr && known->seen)
-    judge_held(stamp_difference(next.stamp, held_->last_stamp) < kShortestTimer);
+    judge_held(stamp_difference(next.stamp, held_->last_stamp) < kShortestTimer &&
+               !is_named_again(state_, *held_));
   if (fill_) decide(&next, psn, known);
 }
 
@@ -180,6 +189,7 @@ void GapFills::decide(const CapturedPacket* next, Sequence psn, const Sent* know
   const bool goes_back =
       sent_before ||
       (next != nullptr && known != nullptr && goes_on_soon(state_, fill, *next, psn)) ||
+      (!asked_for && psn == fill.first && is_named_again(state_, fill)) ||
       asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
                          !was_late(state_, fill, psn, pause));
   if (goes_back && state_.reliable) {

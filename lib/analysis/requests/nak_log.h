@@ -23,6 +23,9 @@ struct Nak {
   /// It repeats a NAK, and came too soon after the newest transmission to be an answer to it.
   bool outdated = false;
   Cause refusal = Cause::none;  // fatal_nak: the QP is in the error state
+
+  /// Whether it was repeated, and nothing has answered the repetition so far.
+  [[nodiscard]] bool is_repeated() const noexcept { return newest > stamp; }
 };
 
 /// The last NAKs of one direction, in order of arrival. Finds the NAK that a retransmission
@@ -52,6 +55,15 @@ class NakLog {
   [[nodiscard]] Nak* of_psn(Sequence psn) noexcept {
     const auto nak = std::ranges::find_if(
         naks_, [psn](const Nak& one) { return !one.rnr && !one.used && one.psn == psn; });
+    return nak == naks_.end() ? nullptr : &*nak;
+  }
+
+  /// Returns the NAK, not RNR, of `psn` that a recovery has followed, and that was repeated before
+  /// its packet passed; null: none.
+  [[nodiscard]] Nak* repeated_of(Sequence psn) noexcept {
+    const auto nak = std::ranges::find_if(naks_, [psn](const Nak& one) {
+      return !one.rnr && one.used && one.psn == psn && one.is_repeated();
+    });
     return nak == naks_.end() ? nullptr : &*nak;
   }
 

@@ -38,6 +38,17 @@ Nak* answered_nak(StreamState& state, Sequence psn, bool may_be_copy) noexcept {
   return may_be_copy && psn < std::min(nak->psn, state.acked) ? nullptr : nak;
 }
 
+/// Returns the NAK whose repetition a packet answers that came again for the NAK already: a sender
+/// that repeats single packets answers each. Null: none.
+Nak* repeated_nak(StreamState& state, const CapturedPacket& packet, Sequence psn) noexcept {
+  if (state.setup.scheme != RecoveryScheme::selective || state.silence >= kShortestTimer)
+    return nullptr;
+  Nak* const nak = state.naks.repeated_of(psn);
+  const bool answers =
+      nak != nullptr && stamp_difference(packet.stamp, nak->newest) >= state.setup.soonest();
+  return answers && state.is_answer(packet, nak->newest) ? nak : nullptr;
+}
+
 /// Whether a timer may have run before the newest packet. It is longer than the sender needs to
 /// answer.
 bool may_be_timer(const StreamState& state) noexcept {
@@ -46,10 +57,11 @@ bool may_be_timer(const StreamState& state) noexcept {
 }
 
 /// Whether a READ asks for another part of its response than the original, and than when it was
-/// last seen: then it is no copy of either.
+/// last seen: then it is no copy of either. Without its RETH, only its PSN tells.
 bool asks_for_another_part(const StreamState& state, const CapturedPacket& packet, Sequence psn,
                            const Sent& known) noexcept {
-  if (!is_read(known.opcode) || !known.has_reth || !packet.has_reth) return false;
+  if (!is_read(known.opcode)) return false;
+  if (!known.has_reth || !packet.has_reth) return psn != known.psn && psn != known.asked_from();
   const Sequence end = psn + state.setup.span_of(packet);
   return (psn != known.psn || end != known.psn + known.span) &&
          (psn != known.asked_from() || end != known.asked_end());
@@ -88,6 +100,11 @@ std::optional<Cause> cause_of(StreamState& state, const CapturedPacket& packet, 
     related = nak->frame;
     if (nak->late) return Cause::reordered;
     return state.naks.was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
+  }
+  if (Nak* const repeated = fetches ? nullptr : repeated_nak(state, packet, psn)) {
+    repeated->stamp = repeated->newest;
+    related = repeated->frame;
+    return Cause::sequence_nak;
   }
   if (gap) {
     related = gap->frame;

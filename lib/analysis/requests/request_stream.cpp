@@ -16,11 +16,20 @@ using wire::Operation;
 constexpr Sequence kFirstOrigin = Sequence{1} << 32;  // leaves room for smaller ones
 
 /// Whether a repeated NAK comes sooner after the newest transmission of its packet than any answer
-/// did: the receiver sent it before.
-bool is_outdated(StreamState& state, const CapturedPacket& nak, Sequence psn) {
+/// did: the receiver sent it before. `passed`: the packet has passed since an earlier NAK.
+bool is_outdated(StreamState& state, const CapturedPacket& nak, Sequence psn, bool passed) {
   const Sent* const sent = state.log.find(psn);
-  return sent != nullptr && state.naks.was_answered(psn) &&
-         stamp_difference(nak.stamp, sent->last_stamp) < state.least_round_trip();
+  const auto least = state.answers.least_round_trip();
+  if (sent == nullptr || !(passed || state.naks.was_answered(psn))) return false;
+  return least ? stamp_difference(nak.stamp, sent->last_stamp) < *least : passed;
+}
+
+/// Whether the packet that a NAK names has passed since: another NAK of it is one more for a sender
+/// that repeats single packets.
+bool has_passed_since(StreamState& state, const Nak& nak) {
+  const Sent* const sent = state.log.find(nak.psn);
+  return state.setup.scheme == RecoveryScheme::selective && sent != nullptr && sent->seen &&
+         sent->last_stamp > nak.stamp;
 }
 
 /// Whether an entry of the log is a READ whose RETH was cut off. Null: there is no entry.
@@ -192,6 +201,14 @@ bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
          state_.ip_numbers.follows_last(packet.ip_id);
 }
 
+/// Whether a NAK named the newest packet before it came: it was sent before the capture began, and
+/// perhaps others behind it.
+bool RequestStream::repeats_newest() noexcept {
+  const Sent& newest = state_.log.newest();
+  const auto named = state_.naks.stamp_of(newest.psn);
+  return named && *named <= newest.stamp;
+}
+
 /// Processes a packet beyond the next PSN: the PSNs in between are missing, as far as is known now.
 void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   fills_.judge(packet, psn, nullptr);
@@ -204,8 +221,9 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
     state_.begin.note_sent_before();
     state_.begin.begin_at(psn);
   }
+  const bool in_row = newest_end_ == state_.next && !repeats_newest();
   state_.log.push([&] { return gap_before(packet, state_.next, psn); });
-  state_.log.newest().in_row = newest_end_ == state_.next;
+  state_.log.newest().in_row = in_row;
   state_.log.newest().answered_before = state_.fetched.answered_end() >= psn;
   state_.next = psn;
   previous_ = nullptr;
@@ -213,6 +231,12 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   early_ack_.reset();
   advance(packet, psn);
   if (early && early->psn < psn) acknowledge(early->psn + 1, packet);
+}
+
+/// Whether a READ with `psn`, which may be that of another response to `read`, is a request of its
+/// own: a requester asks again from a response on of which it has got all before.
+bool RequestStream::is_beyond_response(const Sent& read, Sequence psn) const noexcept {
+  return state_.setup.answered && psn - read.psn > read.responses;
 }
 
 /// A READ whose RETH was cut off takes the PSNs before `end` only.
@@ -225,7 +249,8 @@ void RequestStream::cut_read(const Sent& read, Sequence end) {
 void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
   if (sent.psn < state_.begin.first()) open_before_begin(packet, sent.psn);
   Sent* known = state_.log.find(sent.psn);
-  if (is_cut_read(known) && known->psn < sent.psn && !is_read(sent.opcode)) {
+  if (is_cut_read(known) && known->psn < sent.psn &&
+      (!is_read(sent.opcode) || is_beyond_response(*known, sent.psn))) {
     cut_read(*known, sent.psn);
     known = state_.log.find(sent.psn);
   }
@@ -418,11 +443,13 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   // A receiver that discards what comes behind a gap.
   if (sequence_error && !state_.selective) fills_.take_nak(psn);
   const bool asks = sequence_error && !state_.naks.was_refused(psn);
-  const bool outdated = asks && is_outdated(state_, packet, psn);
   Nak* const open = state_.naks.asking_for(psn, state_.acked);
-  const bool known = open != nullptr && open->psn == psn;
+  const bool named = open != nullptr && open->psn == psn;
+  const bool passed = named && has_passed_since(state_, *open);
+  const bool outdated = asks && is_outdated(state_, packet, psn, passed);
+  const bool known = named && !passed;
   if (known) open->newest = packet.stamp;
-  if (asks && !outdated && !known && !is_within_cut_read(psn)) losses_.take_nak(found, psn);
+  if (asks && !outdated && !named && !is_within_cut_read(psn)) losses_.take_nak(found, psn);
   if (sequence_error) state_.begin.note_expected(psn, packet.msn);
   if (!known)
     state_.naks.add({.psn = psn,

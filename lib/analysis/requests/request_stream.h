@@ -102,7 +102,9 @@ class RequestStream {
   void advance(const CapturedPacket& packet, Sequence psn);
   void append(const CapturedPacket& packet, Sequence psn);
   void extend_cut_read(Sequence end);
+  [[nodiscard]] bool is_beyond_response(const Sent& read, Sequence psn) const noexcept;
   void cut_read(const Sent& read, Sequence end);
+  [[nodiscard]] bool repeats_newest() noexcept;
   [[nodiscard]] bool begins_within_recovery(const CapturedPacket& packet,
                                             Sequence psn) const noexcept;
   void skip(const CapturedPacket& packet, Sequence psn);

@@ -282,6 +282,20 @@ TEST(RecoveryVotes, ATimerIsFarLongerThanThePathToItsSender) {
   EXPECT_EQ(votes.least_reaction(microseconds{100}), std::nullopt);  // one may be by a timer
 }
 
+TEST(RecoveryVotes, ATimerMayHaveSentASinglePacketAlone) {
+  RecoveryVotes votes;
+  votes.add_nak(10, Instant{}, 12);
+  votes.add(10, 11, 12, Instant{milliseconds{4}});
+  votes.add(12, 10, 12, Instant{milliseconds{5}});
+  EXPECT_EQ(votes.scheme(), RecoveryScheme::selective);
+  EXPECT_EQ(votes.least_reaction(), std::nullopt);
+  EXPECT_EQ(votes.least_reaction(milliseconds{3}), milliseconds{4});
+  votes.add_nak(13, Instant{milliseconds{6}}, 16);
+  votes.add(13, 15, 16, Instant{milliseconds{11}});
+  votes.add(16, 13, 16, Instant{milliseconds{12}});
+  EXPECT_EQ(votes.least_reaction(), milliseconds{4});
+}
+
 TEST(RecoveryVotes, TheNewestPacketShowsNothing) {
   RecoveryVotes votes;
   votes.add_nak(10, Instant{}, 10);
