@@ -67,10 +67,10 @@ class Room(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return json.loads(done.stdout) if done.stdout else done.stderr
 
-    def report_of(self, box):
+    def report_of(self, box, codes=(0,)):
         box.terminate()
         out, err = box.communicate(timeout=TIMEOUT)
-        self.assertEqual(box.returncode, 0, err)
+        self.assertIn(box.returncode, codes, err)
         return json.loads(out)
 
     def test_a_longer_delay_gets_its_memory_while_frames_pass(self):
@@ -106,14 +106,14 @@ class Room(unittest.TestCase):
             _, err = process.communicate(timeout=TIMEOUT)
             self.assertIn(process.returncode, (0, 1), err)  # 1: a busy machine loses frames at its ports
             self.wait_until(lambda: frames('in_flight') == 0, box)
-        report = self.report_of(box)
+        report = self.report_of(box, codes=(0, 1))
         direction = report['directions'][0]
         self.assertGreaterEqual(direction['delay_ns']['max'], 199_000_000)
         dropped = sum(want['frames'] for want in direction['dropped_for_resource'].values())
         self.assertEqual(direction['sent']['frames'] + dropped, direction['received']['frames'])
         stood_still = max(direction['release_error_ns']['max'], direction['arrivals']['wait_ns']['max'])
-        if stood_still < 10_000_000:  # else more frames come at once than the memory is for
-            self.assertEqual(dropped, 0)
+        if stood_still < 10_000_000:  # else more frames come at once than the memory of 1 ms is for
+            self.assertEqual((dropped, box.returncode), (0, 0))
 
     def test_a_page_takes_no_more_memory(self):
         resident = []
