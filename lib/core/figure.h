@@ -31,7 +31,8 @@
 ///     return kTable;
 ///   }
 ///
-/// The outputs are in lib/report/figures: JSON, JSON Schema, Prometheus text. The rows of members also write them: from() says their bounds. Sources of values are options
+/// The outputs are in lib/report/figures: JSON, JSON Schema, Prometheus text. The rows of members
+/// also write them: from() says their bounds. Sources of values are options
 /// (lib/app/setting_options.h), keys of a profile (lib/config/toml/settings.h), JSON
 /// (lib/report/figures/read_json.h); core/setting.h reads one value from a text.
 namespace lw {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What RDMA peers exchange over TCP: every line is read as it was written; wrong lines, wrong
 // clients and silent ones get a reason and keep nobody else out.
-#include "core/limits.h"
 #include "gen/perf/session/handover.h"
 
 #include <future>
@@ -11,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include "core/limits.h"
 #include "gen/perf/session/handover_link.h"
 
 namespace lw::test::handover_test {
