@@ -13,17 +13,19 @@ struct FigureTable;
 
 namespace lw::emulator {
 
+/// When a queue sends pause frames, by the bytes in it.
+struct PauseThresholds {
+  std::uint64_t xoff_bytes = 0, xon_bytes = 0;  // xon < xoff <= the buffer
+  friend bool operator==(const PauseThresholds&, const PauseThresholds&) = default;
+  static const FigureTable& figures();
+};
+
 /// Priority-based flow control at an emulated queue (IEEE 802.1Qbb): whether it sends pause frames
 /// to the sending side, and whether it obeys those of the receiving side.
 struct PauseConfig {
-  struct Thresholds {
-    std::uint64_t xoff_bytes = 0, xon_bytes = 0;  // xon < xoff <= the buffer
-    friend bool operator==(const Thresholds&, const Thresholds&) = default;
-    static const FigureTable& figures();
-  };
-  std::uint8_t priority = 3;            // priority of the frames in the queue, 0..7
-  std::optional<Thresholds> emit = {};  // none: sends no pause frames
-  double link_bps = 400e9;              // rate of the link that carries the emitted pause frames
+  std::uint8_t priority = 3;                 // priority of the frames in the queue, 0..7
+  std::optional<PauseThresholds> emit = {};  // none: sends no pause frames
+  double link_bps = 400e9;  // rate of the link that carries the emitted pause frames
   bool honour = true;
   friend bool operator==(const PauseConfig&, const PauseConfig&) = default;
   static const FigureTable& figures();
@@ -43,7 +45,7 @@ class PauseWatch {
   static constexpr std::uint16_t kLongest = 0xffff;
 
   explicit PauseWatch(const PauseConfig& config) noexcept
-      : thresholds_(config.emit.value_or(PauseConfig::Thresholds{})),
+      : thresholds_(config.emit.value_or(PauseThresholds{})),
         again_(time_of_quanta(kLongest, config.link_bps) / 2) {}
 
   /// Returns the quanta to request now, for a number of bytes in the buffer.
@@ -64,7 +66,7 @@ class PauseWatch {
   [[nodiscard]] Instant next() const noexcept { return next_; }
 
  private:
-  PauseConfig::Thresholds thresholds_;
+  PauseThresholds thresholds_;
   Duration again_;
   bool asked_ = false;
   Instant next_{};

@@ -43,12 +43,13 @@ const FigureTable& QueueConfig::figures() {
   return kTable;
 }
 
-const FigureTable& PauseConfig::Thresholds::figures() {
-  using Row = FigureOf<Thresholds>;
+const FigureTable& PauseThresholds::figures() {
+  using Row = FigureOf<PauseThresholds>;
   static constexpr Figure kRows[] = {
-      Row::of<&Thresholds::xoff_bytes>("xoff", "Bytes from which on pauses are sent.", Unit::bytes)
+      Row::of<&PauseThresholds::xoff_bytes>("xoff", "Bytes from which on pauses are sent.",
+                                            Unit::bytes)
           .from(1, kLargestBuffer),
-      Row::of<&Thresholds::xon_bytes>("xon", "Bytes down to which they last.", Unit::bytes)
+      Row::of<&PauseThresholds::xon_bytes>("xon", "Bytes down to which they last.", Unit::bytes)
           .from(0, kLargestBuffer)};
   static constexpr FigureTable kTable{"When a queue sends pause frames.", kRows};
   return kTable;
@@ -122,12 +123,11 @@ const FigureTable& class_of_rule() {
   return kTable;
 }
 
-std::optional<PauseConfig::Thresholds> read_thresholds(const StageKeys& table,
-                                                       std::uint64_t buffer) {
+std::optional<PauseThresholds> read_thresholds(const StageKeys& table, std::uint64_t buffer) {
   if (!table.has("xoff") && !table.has("xon")) return std::nullopt;
   table.need("xoff", "bytes in the queue, \"600kB\"");
   table.need("xon", "bytes in the queue, \"400kB\"");
-  PauseConfig::Thresholds thresholds{.xoff_bytes = buffer};
+  PauseThresholds thresholds{.xoff_bytes = buffer};
   table.settings(thresholds);
   if (thresholds.xoff_bytes > buffer)
     table.refuse("xoff", fmt::format("expected at most the buffer, {} B, or it is never reached; "

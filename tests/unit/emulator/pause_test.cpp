@@ -64,7 +64,7 @@ TEST(Fifo, APauseThatEndsBeforeTheNextTurnChangesNothing) {
 
 TEST(PauseWatch, AsksOnceAgainHalfwayAndEndsIt) {
   // 65,535 quanta are 335,539 ns at 100 Gb/s.
-  PauseWatch watch({.emit = PauseConfig::Thresholds{1000, 400}, .link_bps = 100e9});
+  PauseWatch watch({.emit = PauseThresholds{1000, 400}, .link_bps = 100e9});
   EXPECT_EQ(watch.quanta_due(999, at(0)), std::nullopt);
   EXPECT_EQ(watch.quanta_due(1000, at(10)), 0xffff);
   EXPECT_EQ(watch.quanta_due(5000, at(20)), std::nullopt);
@@ -183,7 +183,7 @@ TEST(Pause, WithATraceTheAuditHoldsThroughPausesAndChanges) {
 
 TEST(Pause, AQueueAsksAndGoesOnAskingUntilItHasEmptied) {
   RuleConfig rule = paused_rule();
-  rule.queue->pfc->emit = PauseConfig::Thresholds{10 * kBytes, 4 * kBytes};
+  rule.queue->pfc->emit = PauseThresholds{10 * kBytes, 4 * kBytes};
   rule.queue->pfc->link_bps = 10e9;  // again after 1,677,696 ns
   Link<int> link(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 1024});
   const auto frame = test::roce_frame(1, 1, 918);
@@ -215,7 +215,7 @@ std::vector<RuleConfig> two_asking_rules(std::uint8_t second_priority) {
   for (std::uint32_t i = 0; i < 2; ++i) {
     rules[i].name = std::to_string(i);
     rules[i].match.dest_qp = {{i + 1, i + 1}};
-    rules[i].queue->pfc->emit = PauseConfig::Thresholds{(4 + 4 * i) * kBytes, kBytes};
+    rules[i].queue->pfc->emit = PauseThresholds{(4 + 4 * i) * kBytes, kBytes};
     rules[i].queue->pfc->link_bps = 10e9;  // again after 1,677,696 ns
     rules[i].queue->pfc->honour = false;
   }
@@ -286,7 +286,7 @@ TEST(Pause, EachPriorityIsSilentByItself) {
 
 TEST(Pause, WhoIsReplacedAsksNoMore) {
   RuleConfig rule = paused_rule();
-  rule.queue->pfc->emit = PauseConfig::Thresholds{kBytes, 0};
+  rule.queue->pfc->emit = PauseThresholds{kBytes, 0};
   Link<int> link(Pipeline(Direction::west_to_east, 1, std::span(&rule, 1)), {.capacity = 16});
   const auto frame = test::roce_frame(1, 1, 918);
   ASSERT_TRUE(link.admit(0, roce::open_envelope(frame), at(0)));

@@ -48,7 +48,16 @@ TEST(SettingRows, StagesOfARule) {
   EXPECT_EQ(json.size(), emulator::rule_settings().rows.size());
   const auto done = report::read_json(json, emulator::rule_settings(), &read);
   ASSERT_TRUE(done) << done.error();
-  EXPECT_EQ(read, rule);
+  EXPECT_EQ(report::json_of(emulator::rule_settings(), &read), json);
+  EXPECT_EQ(read.police, rule.police);
+  EXPECT_EQ(read.corrupt, rule.corrupt);
+  EXPECT_EQ(read.duplicate, rule.duplicate);
+  EXPECT_EQ(read.rewrite, rule.rewrite);
+  EXPECT_EQ(read.mark, rule.mark);
+  EXPECT_EQ(read.queue, rule.queue);
+  EXPECT_EQ(read.slot, rule.slot);
+  EXPECT_EQ(read.reorder, rule.reorder);
+  EXPECT_EQ(read.accumulate, rule.accumulate);
 }
 
 TEST(SettingRows, ARuleWithoutStagesHasNone) {
