@@ -10,6 +10,9 @@
 
 namespace lw::gen {
 
+/// Rows that one row of a job's trace waits for: each arrival looks at all of them.
+inline constexpr std::size_t kMostDependencies = 4096;
+
 /// Slots of a QP in a region: a ring of records in 48 GiB of memory.
 inline constexpr std::uint64_t kMostSlots = std::uint64_t{1} << 30;
 

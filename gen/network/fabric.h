@@ -26,8 +26,8 @@ struct Fabric {
 /// are recorded at their places; what is returned then may be incomplete.
 Fabric read_fabric(const config::Table& table);
 
-/// The delay of a fibre of `km`; more than 10 s is refused at the table's key `distance`.
-Duration delay_of_fibre(const config::Table& table, double km);
+/// The delay of a fibre of `km`, at most kLongestFibre (core/limits.h): 5 s.
+Duration delay_of_fibre(double km);
 
 /// The settings of a [fabric] by rows, and an object with their defaults, for the manual.
 const FigureTable& fabric_settings();

@@ -11,6 +11,7 @@
 
 #include "core/limits.h"
 #include "emulator/stage_keys.h"
+#include "gen/limits.h"
 
 namespace lw::gen {
 namespace {
@@ -64,6 +65,9 @@ Parsed<std::vector<std::uint32_t>> dependencies_of(std::string_view text, std::u
           fmt::format("depends_on: expected rows that go to rank {}, found row {}, which goes to "
                       "rank {}",
                       from, *row, before[*row - 1].to));
+    if (after.size() == kMostDependencies)
+      return std::unexpected(
+          fmt::format("depends_on: expected at most {} rows, found more", kMostDependencies));
     after.push_back(*row - 1);
   }
   return after;

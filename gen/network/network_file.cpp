@@ -194,8 +194,7 @@ void Reader::read_links() {
     read_settings(table, cable);
     if (table.has("delay") == table.has("distance"))
       table.refuse("expected a delay, \"1us\", or a distance, \"380km\"");
-    if (const auto km = table.get("distance", parse_kilometres))
-      cable.delay = delay_of_fibre(table, *km);
+    if (const auto km = table.get("distance", parse_kilometres)) cable.delay = delay_of_fibre(*km);
     const auto count = table.get_or("count", integer<std::uint32_t>(1, sim::kMostPorts), 1);
     table.finish();
     if (ends.size() != 2) {

@@ -298,6 +298,7 @@ size = "64KiB"
                           ('0, 61min, 1, 1MiB,', 'line 3: start: expected at most 1h'),
                           ('0, 0us, 1, 1MiB, 2', 'line 3: depends_on: expected 1 to 1, found "2", the number of an '),
                           ('2, 0us, 1, 1MiB, 1', 'line 3: depends_on: expected rows that go to rank 2, found row 1'),
+                          ('1, 0us, 2, 1MiB,' + ' 1' * 4097, 'line 3: depends_on: expected at most 4096 rows'),
                           ('2, 0us, 1', 'line 3: expected 5 fields, rank,start,peer,bytes,depends_on, found 3')):
             with self.subTest(row=row):
                 self.assertIn(said, self.trace('0, 0us, 1, 1MiB,', row, code=2).stderr)

@@ -4,7 +4,7 @@
 #include "app/setting_options.h"
 #include "core/output.h"
 #include "core/setting.h"
-#include "core/single_value.h"
+#include "core/struct_source.h"
 #include "emulator/rule_config.h"
 #include "gen/network/fabric.h"
 #include "gen/perf/options/perf_options.h"
@@ -32,14 +32,12 @@ using NameOf = std::string (*)(const lw::Figure& row);
 std::string key_of(const lw::Figure& row) { return std::string(row.name); }
 
 /// Lists the settings of the structs that it is asked to set, which have their defaults.
-class Lister final : public lw::SingleValueSource {
+class Lister final : public lw::StructSource {
  public:
   explicit Lister(NameOf name_of) : name_of_(name_of) {}
 
   Json rows = Json::array();
 
-  lw::FigureValue value(const lw::FigureType& /*type*/) override { return false; }
-  std::size_t choice() override { return 0; }
   void object(const lw::FigureTable& table, void* defaults) override {
     for (const lw::Figure& row : table.rows) {
       if (row.name.empty()) row.write(defaults, *this);  // the rows of a struct stand in its place
@@ -51,7 +49,6 @@ class Lister final : public lw::SingleValueSource {
                       {"default", default_of(row, defaults)}});
     }
   }
-  void refuse(std::string_view /*why*/) override {}
 
  private:
   NameOf name_of_;

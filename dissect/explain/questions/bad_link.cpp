@@ -95,9 +95,11 @@ std::string short_queue_reason(const UnmarkedLosses& losses) {
         "{}, the receivers answer within 1 us, so they are next to this point, and get packets of "
         "one host each: no queue was long, if queues mark",
         unmarked_text(losses));
-  return fmt::format(
-      "{}, and round trips grew by no more than {}: no queue was long, if queues mark",
-      unmarked_text(losses), format_duration(growth.longest_wait));
+  const std::string grew = growth.longest_wait > Duration{}
+                               ? "grew by no more than " + format_duration(growth.longest_wait)
+                               : "did not grow";
+  return fmt::format("{}, and round trips {}: no queue was long, if queues mark",
+                     unmarked_text(losses), grew);
 }
 
 std::string bad_link_reason(const UnmarkedLosses& losses) {

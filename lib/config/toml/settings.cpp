@@ -9,7 +9,7 @@
 
 #include "config/toml/value.h"
 #include "core/setting.h"
-#include "core/single_value.h"
+#include "core/struct_source.h"
 
 namespace lw::config {
 namespace {
@@ -50,17 +50,14 @@ Parsed<bool> set(const Figure& row, void* object, const Value& value) {
 }
 
 /// Sets the structs of one row, one after another, each from a table.
-class TablesSource final : public SingleValueSource {
+class TablesSource final : public StructSource {
  public:
   explicit TablesSource(std::vector<Table> tables) : tables_(std::move(tables)) {}
 
-  FigureValue value(const FigureType& /*type*/) override { return false; }
-  std::size_t choice() override { return 0; }
   std::size_t begin_list(std::size_t /*fixed*/) override { return tables_.size(); }
   void object(const FigureTable& rows, void* object) override {
     read_settings(tables_[next_++], rows, object);
   }
-  void refuse(std::string_view /*why*/) override {}
 
  private:
   std::vector<Table> tables_;

@@ -83,17 +83,16 @@ const FigureTable& ReorderConfig::figures() {
   using Row = FigureOf<ReorderConfig>;
   static constexpr Figure kRows[] = {
       Row::of<&ReorderConfig::fraction>("fraction", "Share of the frames.", Unit::share).from(0, 1),
-      Row::of<&ReorderConfig::frames>("frames",
-                                      "Frames that overtake one that is held back, in place of a "
-                                      "time.")
+      Row::of<&ReorderConfig::frames>(
+          "frames", "Number of later frames that overtake each, in place of a time.")
           .from(1, ReorderConfig::kMostOvertaking)
           .if_any(),
       Row::of<&ReorderConfig::by>("time", "Time for which they are held back.", Unit::ns)
           .from(1, kLongestTimeNs)
           .if_any(),
       Row::of<&ReorderConfig::swap>("swap", "They change places with the next frame.").set_to(),
-      Row::of<&ReorderConfig::gap>("gap",
-                                   "With `ahead`: one of so many frames at most is sent ahead.")
+      Row::of<&ReorderConfig::gap>(
+          "gap", "With `ahead`: least distance between two frames that are sent ahead, in frames.")
           .from(1, ReorderConfig::kMostGap)
           .if_any(),
       Row::of<&ReorderConfig::at_most>("at_most", "Longest wait for frames that overtake.",

@@ -32,8 +32,8 @@ struct TimeParts {
   }
 };
 
-/// What led to an event of a job, back to the job's start: each event has one that came last before
-/// it. The parts' total is the time of the event since the start.
+/// The time of an event since its job's start, divided along a chain of events: before each event
+/// stands the last of all events that it waited for. The parts' total is the whole time.
 struct CauseChain {
   TimeParts parts;
   Instant at;

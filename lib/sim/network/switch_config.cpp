@@ -47,9 +47,9 @@ const FigureTable& SwitchConfig::figures() {
           .from(0, kLargestSwitchBuffer),
       Row::text<&SwitchConfig::alpha, alpha_text, read_alpha>(
           "alpha",
-          "Dynamic threshold: a queue, or with PFC the packets that came in at one port, may hold "
-          "so many times the free part of the buffer, 0.001 to 1024; none: it may hold all; auto: "
-          "1 with PFC, so that no input takes the buffer of others, otherwise none.")
+          "Dynamic threshold: largest share of the buffer, as a multiple of its free part, of a "
+          "queue, or with PFC of the packets that came in at one port, 0.001 to 1024; none: no "
+          "threshold; auto: 1 with PFC, so that no input fills the buffer, otherwise none.")
           .set_to(),
       Row::of<&SwitchConfig::marking>("mark", "Marks by the bytes of a queue."),
       Row::of<&SwitchConfig::pause>(

@@ -10,7 +10,7 @@ import yaml
 
 
 class Message:
-    """Fields as attributes: one that is not there becomes a message, and its parent's choice."""
+    """Fields as attributes. Reading an absent field makes a message, which its parent then has as its choice."""
 
     def __init__(self, **fields):
         self.__dict__.update(fields)
