@@ -153,11 +153,13 @@ void add_whole_to_page(RunOptions& options, const config::FlowProfile& profile,
 }
 
 /// Rank 0: prints the report of all ranks.
-ExitCode report_on_all(const config::FlowProfile& profile, RunOptions& options,
-                       const CommonRun& common, const std::vector<RankShare>& shares,
-                       const std::vector<std::string>& parts, const RunReport& own) {
+ExitCode report_on_all(const config::FlowProfile& profile, const AskedFrames& asked,
+                       RunOptions& options, const CommonRun& common,
+                       const std::vector<RankShare>& shares, const std::vector<std::string>& parts,
+                       const RunReport& own) {
   std::vector<std::string> broken;
   WholeRun whole = whole_of(profile, options, shares, parts, broken);
+  whole.received.compare_with(asked);
   whole.sent.run = own.run;
   whole.sent.clock = own.clock;
   whole.sent.interrupted = common.reason();
@@ -203,7 +205,9 @@ Result<ExitCode> run_part(RunOptions& options, Ranks& ranks, CommonRun& common) 
   const RankShare& share = (*shares)[static_cast<std::size_t>(ranks.rank())];
   become_rank(options, share, common, ranks);
   const config::FlowProfile part = part_of(*profile, share);
+  const AskedFrames asked(*profile);
   Measurement measurement(options.choices.measure);
+  measurement.compare_with(asked);
   Measurement* receives = share.receive.empty() ? nullptr : &measurement;
   std::optional<handover::Report> no_device;
   const auto report = run_to_ports(part, options, receives, no_device);
@@ -218,7 +222,7 @@ Result<ExitCode> run_part(RunOptions& options, Ranks& ranks, CommonRun& common) 
   const auto parts = common.collect(part_text(*report, receives));
   if (!written) return std::unexpected(written.error());
   if (!ranks.leads()) return ExitCode::done;
-  return report_on_all(*profile, options, common, *shares, parts, *report);
+  return report_on_all(*profile, asked, options, common, *shares, parts, *report);
 }
 
 }  // namespace

@@ -52,6 +52,23 @@ NotAsAsked& NotAsAsked::operator+=(const NotAsAsked& other) noexcept {
   return *this;
 }
 
+const FigureTable& NotAsAsked::figures() {
+  using Row = FigureOf<NotAsAsked>;
+  static constexpr Figure kRows[] = {
+      Row::of<&NotAsAsked::frames>("not_as_asked", "Frames that differ from the profile's."),
+      Row::of<&NotAsAsked::source>("other_source",
+                                   "Frames with another source address than the profile's."),
+      Row::of<&NotAsAsked::destination>("other_destination", "With another destination address."),
+      Row::of<&NotAsAsked::dest_qp>("other_dest_qp", "With another destination QP."),
+      Row::of<&NotAsAsked::pkey>("other_pkey", "With another P_Key."),
+      Row::of<&NotAsAsked::opcode>("other_opcode", "With another opcode."),
+      Row::of<&NotAsAsked::psn>("other_psn", "With another PSN."),
+      Row::of<&NotAsAsked::payload>("other_payload",
+                                    "With another payload, or another length of it.")};
+  static constexpr FigureTable kTable{"Frames that differ from the profile's.", kRows};
+  return kTable;
+}
+
 AskedFrames::AskedFrames(const config::FlowProfile& profile) : payloads_(profile.seed) {
   flows_.resize(profile.flows.size());
   for (const config::Flow& flow : profile.flows)

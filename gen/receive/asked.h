@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/flow/profile.h"
+#include "core/figure.h"
 #include "gen/receive/stream_key.h"
 #include "gen/traffic/template_set.h"
 #include "roce/envelope.h"
@@ -22,6 +23,7 @@ struct NotAsAsked {
   std::uint64_t payload = 0;  // its length or its bytes
 
   NotAsAsked& operator+=(const NotAsAsked& other) noexcept;
+  static const FigureTable& figures();
 };
 
 /// What a profile fixes of each frame of its flows. The flow and the number of a signed frame say

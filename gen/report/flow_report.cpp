@@ -290,11 +290,7 @@ std::optional<std::string> sender_clock(const FlowRow& row) {
   return clock_name(row.flow->signature->clock);
 }
 
-template <auto kField>
-std::optional<std::uint64_t> not_as_asked(const FlowRow& row) {
-  if (!row.flow->not_as_asked) return std::nullopt;
-  return (*row.flow->not_as_asked).*kField;
-}
+const NotAsAsked* not_as_asked(const FlowRow& row) { return row.flow->not_as_asked.get(); }
 
 std::optional<std::uint64_t> known_loss(const FlowRow& row) {
   if (!row.knows_loss()) return std::nullopt;
@@ -388,16 +384,7 @@ const FigureTable& FlowRow::arrivals() {
                         "Latencies that are not counted: negative, longer than an hour, of clocks "
                         "that cannot be compared, or of frames that are too late to tell from "
                         "copies."),
-      Row::of<not_as_asked<&NotAsAsked::source>>(
-          "other_source", "Frames with another source address than the profile's."),
-      Row::of<not_as_asked<&NotAsAsked::destination>>("other_destination",
-                                                      "With another destination address."),
-      Row::of<not_as_asked<&NotAsAsked::dest_qp>>("other_dest_qp", "With another destination QP."),
-      Row::of<not_as_asked<&NotAsAsked::pkey>>("other_pkey", "With another P_Key."),
-      Row::of<not_as_asked<&NotAsAsked::opcode>>("other_opcode", "With another opcode."),
-      Row::of<not_as_asked<&NotAsAsked::psn>>("other_psn", "With another PSN."),
-      Row::of<not_as_asked<&NotAsAsked::payload>>("other_payload",
-                                                  "With another payload, or another length of it."),
+      Row::with_table<not_as_asked, NotAsAsked::figures>(),
       Row::of<sender_clock>("sender_clock", "Clock of the sender's time stamps."),
       Row::of<signature_version>("signature_version", "Version of the signature.")};
   static constexpr FigureTable kTable{"What came of one flow.", kRows};
@@ -444,7 +431,13 @@ const FigureTable& MeasureTotals::figures() {
       Row::of<&MeasureTotals::bytes>("bytes", "Bytes of all frames, without FCS.", Unit::bytes),
       Row::of<&MeasureTotals::icrc_checked>("icrc_checked", "Frames whose ICRC was computed.",
                                             Unit::frames),
-      Row::of<&MeasureTotals::bad_icrc>("bad_icrc", "Frames whose ICRC was wrong.", Unit::frames)};
+      Row::of<&MeasureTotals::bad_icrc>("bad_icrc", "Frames whose ICRC was wrong.", Unit::frames),
+      Row::of<&MeasureTotals::malformed>("malformed", "RoCE frames that are not understood.",
+                                         Unit::frames),
+      Row::of<&MeasureTotals::crowded_out>("crowded_out", "Frames of flows beyond the limit.",
+                                           Unit::frames),
+      Row::of<&MeasureTotals::latencies_not_counted>(
+          "latencies_not_counted", "Latencies beyond the memory for their histograms.")};
   static constexpr FigureTable kTable{"What came.", kRows};
   return kTable;
 }
@@ -458,12 +451,6 @@ const FigureTable& ReceiveSummary::figures() {
           "missed", "Frames that ports dropped before they were read.", Unit::frames),
       Row::of<[](const Summary& s) { return s.report.elapsed; }>("elapsed_ns", "Duration.",
                                                                  Unit::ns),
-      Row::of<[](const Summary& s) { return s.measurement.totals().malformed; }>(
-          "malformed", "RoCE frames that are not understood.", Unit::frames),
-      Row::of<[](const Summary& s) { return s.measurement.totals().crowded_out; }>(
-          "crowded_out", "Frames of flows beyond the limit.", Unit::frames),
-      Row::of<[](const Summary& s) { return s.measurement.totals().latencies_not_counted; }>(
-          "latencies_not_counted", "Latencies beyond the memory for their histograms."),
       Row::of<[](const Summary& s) -> const auto& { return s.report.clock; }>(
           "clock", "Clock of the latencies.")
           .if_any(),

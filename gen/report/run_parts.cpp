@@ -2,10 +2,15 @@
 #include "gen/report/run_parts.h"
 
 #include <algorithm>
-#include <stdexcept>
+#include <array>
+#include <bit>
+#include <functional>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "core/figure.h"
 #include "core/json.h"
 #include "report/figures/json.h"
 #include "report/figures/read_json.h"
@@ -15,245 +20,295 @@ namespace {
 
 using report::Json;
 
-// A table of the numbers of a struct is a function that calls use("key", number) for each; with
-// these it serves both directions. Times are in ns.
-
-/// Puts numbers, times and arrays of numbers into an object.
-struct PutNumbers {
-  Json& json;
-  template <class T>
-  void operator()(const char* key, const T& value) const {
-    if constexpr (requires { value.count(); })
-      json[key] = value.count();
-    else
-      json[key] = value;
-  }
-};
-
-/// Gets them back. Throws an exception of nlohmann-json: a key is missing, or another type.
-struct GetNumbers {
-  const Json& json;
-  template <class T>
-  void operator()(const char* key, T& value) const {
-    if constexpr (requires { value.count(); })
-      value = T{json.at(key).get<typename T::rep>()};
-    else
-      value = json.at(key).get<T>();
-  }
-};
-
-Duration time_in(const Json& json) { return Duration{json.get<Duration::rep>()}; }
-
-Json histogram_json(const Histogram& histogram) {
-  Json buckets = Json::array();
-  for (const auto& [first, last, count] : histogram.occupied()) buckets.push_back({first, count});
-  return {{"min", histogram.minimum()},
-          {"max", histogram.maximum()},
-          {"sum", histogram.sum()},
-          {"buckets", std::move(buckets)}};
+/// The row of a member that is written as another value: `to_value` makes it of the member, and
+/// `to_member` the member of it.
+template <class Object, auto accessor, auto to_value, auto to_member>
+constexpr Figure row_as(std::string_view name, std::string_view meaning) {
+  constexpr auto value_of = [](const Object& object) {
+    return to_value(std::invoke(accessor, object));
+  };
+  Figure row = FigureOf<Object>::template of<value_of>(name, meaning);
+  row.write = [](void* object, FigureSource& source) {
+    decltype(value_of(std::declval<const Object&>())) value{};
+    figure_detail::absorb(value, source);
+    std::invoke(accessor, *static_cast<Object*>(object)) = to_member(value);
+  };
+  return row;
 }
 
-Histogram histogram_of(const Json& json) {
+/// The row of a struct that a unique_ptr owns; left out where it is null.
+template <class Object, auto accessor, const FigureTable& (*table)()>
+constexpr Figure owned_row(std::string_view name, std::string_view meaning) {
+  constexpr auto owned = [](const Object& object) { return std::invoke(accessor, object).get(); };
+  Figure row = FigureOf<Object>::template with_table<owned, table>(name, meaning);
+  row.write = [](void* object, FigureSource& source) {
+    auto& owner = std::invoke(accessor, *static_cast<Object*>(object));
+    owner = std::make_unique<typename std::remove_cvref_t<decltype(owner)>::element_type>();
+    source.object(table(), owner.get());
+  };
+  return row;
+}
+
+/// A histogram with all its buckets.
+struct HistogramPart {
+  std::int64_t least = 0, most = 0;
+  double sum = 0;
+  std::vector<std::array<std::int64_t, 2>> buckets;
+  static const FigureTable& figures();
+};
+
+const FigureTable& HistogramPart::figures() {
+  using Row = FigureOf<HistogramPart>;
+  static constexpr Figure kRows[] = {
+      Row::of<&HistogramPart::least>("min", "Smallest value."),
+      Row::of<&HistogramPart::most>("max", "Largest value."),
+      Row::of<&HistogramPart::sum>("sum", "Sum of the values."),
+      Row::of<&HistogramPart::buckets>("buckets", "Of each: its first value, and its count.")};
+  static constexpr FigureTable kTable{"A histogram.", kRows};
+  return kTable;
+}
+
+HistogramPart part_of(const Histogram& histogram) {
+  HistogramPart part{histogram.minimum(), histogram.maximum(), histogram.sum(), {}};
+  for (const auto& [first, last, count] : histogram.occupied())
+    part.buckets.push_back({first, static_cast<std::int64_t>(count)});
+  return part;
+}
+
+Histogram histogram_of(const HistogramPart& part) {
   std::vector<Histogram::Sample> buckets;
-  for (const Json& bucket : json.at("buckets"))
-    buckets.push_back({bucket.at(0).get<std::int64_t>(), bucket.at(1).get<std::uint64_t>()});
-  return Histogram::restored(buckets, json.at("min").get<std::int64_t>(),
-                             json.at("max").get<std::int64_t>(), json.at("sum").get<double>());
+  for (const auto& [first, count] : part.buckets)
+    buckets.push_back({first, static_cast<std::uint64_t>(count)});
+  return Histogram::restored(buckets, part.least, part.most, part.sum);
 }
 
-/// The counters of FlowCounters and their keys, in one place for both directions.
-template <class Counters, class Use>
-void each_counter(Counters& counters, Use use) {
-  use("frames", counters.frames);
-  use("bytes", counters.bytes);
-  use("wire_bytes", counters.wire_bytes);
-  use("payload_bytes", counters.payload_bytes);
-  use("messages", counters.messages);
-  use("unsigned_frames", counters.unsigned_frames);
-  use("begin", counters.begin);
-  use("span", counters.span);
-  use("late", counters.late);
-  use("shared", counters.shared);
-  use("not_sent", counters.not_sent);
-  use("faults", counters.faults);
+std::optional<HistogramPart> part_of_any(const std::unique_ptr<Histogram>& histogram) {
+  if (!histogram) return std::nullopt;
+  return part_of(*histogram);
 }
 
-/// Those of ReceiveFlow that are plain numbers.
-template <class Flow, class Use>
-void each_count(Flow& flow, Use use) {
-  use("opcode", flow.opcode);
-  use("run", flow.run);
-  use("frames", flow.frames);
-  use("bytes", flow.bytes);
-  use("icrc_checked", flow.icrc_checked);
-  use("ce_marks", flow.ce_marks);
-  use("bad_icrc", flow.bad_icrc);
-  use("acks", flow.acks);
-  use("sequence_naks", flow.sequence_naks);
-  use("rnr_naks", flow.rnr_naks);
-  use("other_naks", flow.other_naks);
-  use("lost", flow.order.lost);
-  use("duplicated", flow.order.duplicated);
-  use("out_of_order", flow.order.out_of_order);
-  use("retransmitted", flow.order.retransmitted);
-  use("beyond_window", flow.order.beyond_window);
-  use("restarts", flow.order.restarts);
+std::unique_ptr<Histogram> any_histogram_of(const std::optional<HistogramPart>& part) {
+  return part ? std::make_unique<Histogram>(histogram_of(*part)) : nullptr;
 }
 
-template <class Totals, class Use>
-void each_total(Totals& totals, Use use) {
-  use("frames", totals.frames);
-  use("bytes", totals.bytes);
-  use("roce", totals.roce);
-  use("malformed", totals.malformed);
-  use("icrc_checked", totals.icrc_checked);
-  use("bad_icrc", totals.bad_icrc);
-  use("crowded_out", totals.crowded_out);
-  use("latencies_not_counted", totals.latencies_not_counted);
+double ns_of(const JitterEstimate& jitter) { return jitter.ns(); }
+JitterEstimate jitter_of(double ns) { return JitterEstimate(ns); }
+
+std::uint64_t next_of(const analysis::SequenceTracker& tracker) { return tracker.next(); }
+analysis::SequenceTracker tracker_at(std::uint64_t next) { return analysis::SequenceTracker(next); }
+
+using Address = std::array<std::byte, 16>;
+using AddressNumbers = std::array<std::uint8_t, 16>;
+AddressNumbers numbers_of(const Address& address) { return std::bit_cast<AddressNumbers>(address); }
+Address address_of(const AddressNumbers& numbers) { return std::bit_cast<Address>(numbers); }
+
+template <class Enum>
+std::uint8_t number_of(const Enum& value) noexcept {
+  return static_cast<std::uint8_t>(value);
+}
+template <class Enum>
+Enum value_of_number(std::uint8_t number) noexcept {
+  return static_cast<Enum>(number);
 }
 
-Json reasons_of(const NotSent& frames) { return frames.frames; }
-NotSent reasons_in(const Json& json) {
-  return {json.get<std::array<std::uint64_t, kNotSentReasons>>()};
+struct SentFlowPart {
+  FlowCounters counters;
+  static const FigureTable& figures();
+};
+
+template <auto member>
+constexpr auto kCounter = through<&SentFlowPart::counters, member>;
+
+const FigureTable& SentFlowPart::figures() {
+  using Row = FigureOf<SentFlowPart>;
+  static constexpr Figure kRows[] = {
+      Row::rows_of<&SentFlowPart::counters>(),
+      Row::of<kCounter<&FlowCounters::wire_bytes>>("wire_bytes", "Bytes on the wire."),
+      Row::of<kCounter<&FlowCounters::begin>>("begin", "Due time of the first frame."),
+      Row::of<kCounter<&FlowCounters::span>>("span", "End of the last frame's slot."),
+      Row::of<kCounter<&FlowCounters::late>>("late", "Lateness of the last frame."),
+      Row::of<kCounter<&FlowCounters::shared>>("shared", "End of the slot of all QPs."),
+      Row::of<kCounter<&FlowCounters::faults>>("fault_counts", "Deliberate faults, by kind.")};
+  static constexpr FigureTable kTable{"What a flow sent.", kRows};
+  return kTable;
 }
 
-Json sent_json(const RunReport& sent) {
-  Json flows = Json::array(), ports = Json::array();
-  for (const FlowCounters& counters : sent.flows)
-    each_counter(counters, PutNumbers{flows.emplace_back(Json::object())});
-  for (const PortLosses& port : sent.ports)
-    ports.push_back({{"port", port.port},
-                     {"refused", reasons_of(port.refused)},
-                     {"lost", reasons_of(port.lost)}});
-  Json json{{"elapsed", sent.elapsed.count()},
-            {"started_late", sent.started_late.count()},
-            {"missed", sent.missed},
-            {"flows", std::move(flows)},
-            {"ports", std::move(ports)},
-            {"pacing", histogram_json(sent.audit.pacing_error)},
-            {"icrc_checked", sent.audit.icrc_checked},
-            {"bad_icrc", sent.audit.bad_icrc},
-            {"skipped", sent.caught_up.skipped.count()},
-            {"stalls", sent.caught_up.stalls},
-            {"run", sent.run},
-            {"clock", sent.clock}};
-  json["pace"] = {{"behind", sent.pace.behind.count()},
-                  {"worst_second", sent.pace.worst_second},
-                  {"worst_at", sent.pace.worst_at.count()}};
-  json["machine"] = report::json_of(sent.machine);
-  json["ended_by"] = static_cast<int>(sent.ended_by);
-  if (sent.duration) json["duration"] = sent.duration->count();
-  if (sent.catch_up) json["catch_up"] = sent.catch_up->count();
-  return json;
+std::vector<SentFlowPart> parts_of(const std::vector<FlowCounters>& flows) {
+  std::vector<SentFlowPart> parts;
+  for (const FlowCounters& counters : flows) parts.push_back({counters});
+  return parts;
 }
 
-std::vector<int> numbers_of(const std::array<std::byte, 16>& address) {
-  std::vector<int> numbers;
-  for (const std::byte byte : address) numbers.push_back(static_cast<int>(byte));
-  return numbers;
+std::vector<FlowCounters> flows_of(const std::vector<SentFlowPart>& parts) {
+  std::vector<FlowCounters> flows;
+  for (const SentFlowPart& part : parts) flows.push_back(part.counters);
+  return flows;
 }
 
-std::array<std::byte, 16> address_in(const Json& json) {
-  std::array<std::byte, 16> address{};
-  for (std::size_t i = 0; i < address.size(); ++i)
-    address[i] = std::byte{json.at(i).get<std::uint8_t>()};
-  return address;
+struct PortPart {
+  PortLosses losses;
+  static const FigureTable& figures();
+};
+
+const FigureTable& PortPart::figures() {
+  using Row = FigureOf<PortPart>;
+  static constexpr Figure kRows[] = {
+      Row::of<through<&PortPart::losses, &PortLosses::port>>("port", "The port, as given."),
+      Row::of<through<&PortPart::losses, &PortLosses::refused, &NotSent::frames>>(
+          "refused", "Frames that it did not take, by reason."),
+      Row::of<through<&PortPart::losses, &PortLosses::lost, &NotSent::frames>>(
+          "lost", "Frames that it took and lost, by reason.")};
+  static constexpr FigureTable kTable{"Frames that a port did not send.", kRows};
+  return kTable;
 }
 
-Json flow_json(const ReceiveFlow& flow) {
-  const roce::FlowKey& key = flow.stream.key;
-  Json json{{"source", numbers_of(key.source)},
-            {"destination", numbers_of(key.destination)},
-            {"dest_qp", key.dest_qp},
-            {"role", static_cast<int>(key.role)},
-            {"source_qp", flow.stream.source_qp},
-            {"is_signed", flow.stream.is_signed},
-            {"next", flow.tracker.next()},
-            {"first", to_ns(flow.first)},
-            {"last", to_ns(flow.last)}};
-  each_count(flow, PutNumbers{json});
-  if (flow.order.extents) json["extents"] = histogram_json(*flow.order.extents);
-  if (flow.signature)
-    json["signature"] = {{"latency", histogram_json(flow.signature->latency)},
-                         {"jitter", flow.signature->jitter.ns()},
-                         {"clock", flow.signature->clock},
-                         {"version", flow.signature->version},
-                         {"left_out", flow.signature->left_out}};
-  return json;
+std::vector<PortPart> port_parts_of(const std::vector<PortLosses>& ports) {
+  std::vector<PortPart> parts;
+  for (const PortLosses& losses : ports) parts.push_back({losses});
+  return parts;
 }
 
-ReceiveFlow flow_in(const Json& json) {
-  ReceiveFlow flow;
-  flow.stream = {.key = {.source = address_in(json.at("source")),
-                         .destination = address_in(json.at("destination")),
-                         .dest_qp = json.at("dest_qp").get<std::uint32_t>(),
-                         .role = static_cast<wire::Role>(json.at("role").get<int>())},
-                 .source_qp = json.at("source_qp").get<std::uint32_t>(),
-                 .is_signed = json.at("is_signed").get<bool>()};
-  flow.tracker = analysis::SequenceTracker(json.at("next").get<std::uint64_t>());
-  flow.first = instant_from_ns(json.at("first").get<std::int64_t>());
-  flow.last = instant_from_ns(json.at("last").get<std::int64_t>());
-  each_count(flow, GetNumbers{json});
-  if (json.contains("extents"))
-    flow.order.extents = std::make_unique<Histogram>(histogram_of(json["extents"]));
-  if (!json.contains("signature")) return flow;
-  const Json& part = json["signature"];
-  flow.signature = std::make_unique<SignedPart>();
-  flow.signature->latency = histogram_of(part.at("latency"));
-  flow.signature->jitter = JitterEstimate(part.at("jitter").get<double>());
-  flow.signature->clock = part.at("clock").get<std::uint8_t>();
-  flow.signature->version = part.at("version").get<std::uint8_t>();
-  flow.signature->left_out = part.at("left_out").get<std::uint64_t>();
-  return flow;
+std::vector<PortLosses> ports_of(const std::vector<PortPart>& parts) {
+  std::vector<PortLosses> ports;
+  for (const PortPart& part : parts) ports.push_back(part.losses);
+  return ports;
+}
+
+/// What a process sent: the members of RunReport that another process does not know.
+const FigureTable& sent_part() {
+  using Report = RunReport;
+  using Row = FigureOf<Report>;
+  static constexpr Figure kRows[] = {
+      row_as<Report, &Report::flows, parts_of, flows_of>("flows", "The flows, in its order."),
+      row_as<Report, &Report::ports, port_parts_of, ports_of>("ports", "The ports."),
+      Row::of<&Report::elapsed>("elapsed", "Duration."),
+      Row::of<&Report::started_late>("started_late", "Time after the agreed start."),
+      Row::of<&Report::missed>("missed", "Frames that its ports lost before they were read."),
+      row_as<Report, through<&Report::audit, &SendAudit::pacing_error>, part_of, histogram_of>(
+          "pacing_error", "Time from due to hand-over, of bursts."),
+      Row::of<through<&Report::audit, &SendAudit::late_frames>>("late_frames", "Late frames."),
+      Row::of<through<&Report::audit, &SendAudit::icrc_checked>>("icrc_checked",
+                                                                 "Frames whose ICRC it checked."),
+      Row::of<through<&Report::audit, &SendAudit::bad_icrc>>("bad_icrc", "Those with a wrong one."),
+      Row::of<through<&Report::caught_up, &CatchUp::skipped>>("skipped",
+                                                              "Sum of the schedule's delays."),
+      Row::of<through<&Report::caught_up, &CatchUp::stalls>>("stalls", "Number of these delays."),
+      Row::of<through<&Report::pace, &PaceReport::behind>>("behind", "Lateness at the end."),
+      Row::of<through<&Report::pace, &PaceReport::worst_second>>("worst_second",
+                                                                 "Least share of a second."),
+      Row::of<through<&Report::pace, &PaceReport::worst_at>>("worst_at", "Begin of that second."),
+      Row::of<&Report::machine>("machine", "What the machine lost and delayed."),
+      row_as<Report, &Report::ended_by, number_of<EndedBy>, value_of_number<EndedBy>>(
+          "ended_by", "What ended the run.")
+          .from(0, static_cast<double>(EndedBy::failure)),
+      Row::of<&Report::duration>("duration", "Duration that was asked for."),
+      Row::of<&Report::catch_up>("catch_up", "Limit of the lateness.")};
+  static constexpr FigureTable kTable{"What one process sent.", kRows};
+  return kTable;
+}
+
+const FigureTable& signed_part() {
+  using Row = FigureOf<SignedPart>;
+  static constexpr Figure kRows[] = {
+      row_as<SignedPart, &SignedPart::latency, part_of, histogram_of>("latency", "Latencies."),
+      row_as<SignedPart, &SignedPart::jitter, ns_of, jitter_of>("jitter", "Mean variation."),
+      Row::of<&SignedPart::clock>("clock", "Clock of the newest frame."),
+      Row::of<&SignedPart::version>("version", "Version of the signatures."),
+      Row::of<&SignedPart::left_out>("left_out", "Latencies that are not counted."),
+      Row::of<&SignedPart::damaged>("damaged", "Sequence numbers of damaged frames.")};
+  static constexpr FigureTable kTable{"Signed frames.", kRows};
+  return kTable;
+}
+
+template <auto... members>
+constexpr auto kKey = through<&ReceiveFlow::stream, &StreamKey::key, members...>;
+template <auto member>
+constexpr auto kOrder = through<&ReceiveFlow::order, member>;
+
+const FigureTable& flow_part() {
+  using Flow = ReceiveFlow;
+  using Row = FigureOf<Flow>;
+  static constexpr Figure kRows[] = {
+      row_as<Flow, kKey<&roce::FlowKey::source>, numbers_of, address_of>("source", "Address."),
+      row_as<Flow, kKey<&roce::FlowKey::destination>, numbers_of, address_of>("destination",
+                                                                              "Address."),
+      Row::of<kKey<&roce::FlowKey::dest_qp>>("dest_qp", "Destination QP, or flow."),
+      row_as<Flow, kKey<&roce::FlowKey::role>, number_of<wire::Role>, value_of_number<wire::Role>>(
+          "role", "Role of the frames.")
+          .from(0, static_cast<double>(wire::Role::notification)),
+      Row::of<through<&Flow::stream, &StreamKey::source_qp>>("source_qp", "Source QP."),
+      Row::of<through<&Flow::stream, &StreamKey::is_signed>>("is_signed", "Has signatures."),
+      row_as<Flow, &Flow::tracker, next_of, tracker_at>("next", "Next sequence number."),
+      row_as<Flow, &Flow::first, to_ns, instant_from_ns>("first", "Time of the first frame."),
+      row_as<Flow, &Flow::last, to_ns, instant_from_ns>("last", "Time of the last frame."),
+      Row::of<&Flow::opcode>("opcode", "Opcode of the first frame."),
+      Row::of<&Flow::run>("run", "Run of the signatures."),
+      Row::of<&Flow::frames>("frames", "Frames."),
+      Row::of<&Flow::bytes>("bytes", "Their bytes."),
+      Row::of<&Flow::icrc_checked>("icrc_checked", "Frames with a right ICRC."),
+      Row::of<&Flow::bad_icrc>("bad_icrc", "Frames with a wrong ICRC."),
+      Row::of<&Flow::ce_marks>("ce_marks", "Frames with Congestion Experienced."),
+      Row::of<&Flow::acks>("acks", "ACKs."),
+      Row::of<&Flow::sequence_naks>("sequence_naks", "NAKs of a sequence error."),
+      Row::of<&Flow::rnr_naks>("rnr_naks", "NAKs of a receiver that is not ready."),
+      Row::of<&Flow::other_naks>("other_naks", "Other NAKs."),
+      Row::of<kOrder<&analysis::OrderCounts::lost>>("lost", "Missing frames."),
+      Row::of<kOrder<&analysis::OrderCounts::duplicated>>("duplicated", "Copies."),
+      Row::of<kOrder<&analysis::OrderCounts::out_of_order>>("out_of_order", "Late frames."),
+      Row::of<kOrder<&analysis::OrderCounts::retransmitted>>("retransmitted", "Repeated PSNs."),
+      Row::of<kOrder<&analysis::OrderCounts::beyond_window>>("beyond_window", "Too far behind."),
+      Row::of<kOrder<&analysis::OrderCounts::restarts>>("restarts", "Restarts of the sender."),
+      row_as<Flow, kOrder<&analysis::OrderCounts::extents>, part_of_any, any_histogram_of>(
+          "extents", "Extents of reordering."),
+      owned_row<Flow, &Flow::not_as_asked, NotAsAsked::figures>("not_as_asked",
+                                                                "Differences from the profile."),
+      owned_row<Flow, &Flow::signature, signed_part>("signature", "Signed frames.")};
+  static constexpr FigureTable kTable{"One stream that a process received.", kRows};
+  return kTable;
 }
 
 Json received_json(const Measurement& received) {
-  Json totals, flows = Json::array();
-  each_total(received.totals(), PutNumbers{totals});
-  for (const ReceiveFlow& flow : received.flows()) flows.push_back(flow_json(flow));
-  return {{"totals", std::move(totals)}, {"flows", std::move(flows)}};
+  Json flows = Json::array();
+  for (const ReceiveFlow& flow : received.flows())
+    flows.push_back(report::json_of(flow_part(), &flow));
+  return {{"totals", report::json_of(received.totals())}, {"flows", std::move(flows)}};
 }
 
-void add_sent(RunReport& whole, std::size_t rank, const Json& json,
+/// Reads the object under `key`. Throws std::runtime_error, or an exception of nlohmann-json.
+void read(const Json& json, const FigureTable& table, void* object) {
+  if (const auto done = report::read_json(json, table, object); !done)
+    throw std::runtime_error(done.error());
+}
+
+void add_sent(RunReport& whole, std::size_t rank, RunReport part,
               const std::vector<std::uint32_t>& ids) {
-  const Json& flows = json.at("flows");
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    each_counter(whole.flows.at(ids[i]), GetNumbers{flows.at(i)});
+    whole.flows.at(ids[i]) = part.flows.at(i);
     whole.rank_of_flow.at(ids[i]) = static_cast<std::uint16_t>(rank);
   }
-  for (const Json& port : json.at("ports"))
-    whole.ports.push_back(
-        {fmt::format("{}: {}", whole.hosts.at(rank), port.at("port").get<std::string>()),
-         reasons_in(port.at("refused")), reasons_in(port.at("lost"))});
-  whole.elapsed = std::max(whole.elapsed, Duration{json.at("elapsed").get<Duration::rep>()});
-  SendAudit audit;
-  audit.pacing_error = histogram_of(json.at("pacing"));
-  audit.icrc_checked = json.at("icrc_checked").get<std::uint64_t>();
-  audit.bad_icrc = json.at("bad_icrc").get<std::uint64_t>();
-  whole.audit.add(audit);
-  const Json& pace = json.at("pace");
-  whole.pace.add({.behind = time_in(pace.at("behind")),
-                  .worst_second = pace.at("worst_second").get<double>(),
-                  .worst_at = time_in(pace.at("worst_at"))});
-  Machine machine;
-  if (const auto read = report::read_json(json.at("machine"), machine); !read)
-    throw std::runtime_error(read.error());
-  whole.machine.add(of_host(std::move(machine), whole.hosts.at(rank)));
-  whole.ended_by = std::max(whole.ended_by,
-                            static_cast<EndedBy>(std::clamp(json.at("ended_by").get<int>(), 0, 4)));
-  if (json.contains("duration")) whole.duration = time_in(json["duration"]);
-  if (json.contains("catch_up")) whole.catch_up = Duration{json["catch_up"].get<Duration::rep>()};
-  whole.caught_up.skipped =
-      std::max(whole.caught_up.skipped, Duration{json.at("skipped").get<Duration::rep>()});
-  whole.caught_up.stalls += json.at("stalls").get<std::uint64_t>();
+  const std::string& host = whole.hosts.at(rank);
+  for (PortLosses& losses : part.ports) {
+    losses.port = fmt::format("{}: {}", host, losses.port);
+    whole.ports.push_back(std::move(losses));
+  }
+  whole.elapsed = std::max(whole.elapsed, part.elapsed);
+  whole.audit.add(part.audit);
+  whole.pace.add(part.pace);
+  whole.machine.add(of_host(std::move(part.machine), host));
+  whole.ended_by = std::max(whole.ended_by, part.ended_by);
+  if (part.duration) whole.duration = part.duration;
+  if (part.catch_up) whole.catch_up = part.catch_up;
+  whole.caught_up.skipped = std::max(whole.caught_up.skipped, part.caught_up.skipped);
+  whole.caught_up.stalls += part.caught_up.stalls;
 }
 
 MeasureTotals add_received(Measurement& whole, std::size_t rank, const Json& json) {
   MeasureTotals totals;
-  each_total(totals, GetNumbers{json.at("totals")});
+  read(json.at("totals"), MeasureTotals::figures(), &totals);
   whole.adopt(totals);
   for (const Json& each : json.at("flows")) {
-    ReceiveFlow flow = flow_in(each);
+    ReceiveFlow flow;
+    read(each, flow_part(), &flow);
     flow.rank = static_cast<std::uint16_t>(rank);
     whole.adopt(std::move(flow));
   }
@@ -263,7 +318,7 @@ MeasureTotals add_received(Measurement& whole, std::size_t rank, const Json& jso
 }  // namespace
 
 std::string part_text(const RunReport& sent, const Measurement* received) {
-  Json json = sent_json(sent);
+  Json json = report::json_of(sent_part(), &sent);
   if (received != nullptr) json["received"] = received_json(*received);
   return report::json_line(json);
 }
@@ -279,15 +334,17 @@ Result<void> WholeRun::add(std::size_t rank, std::string_view text,
                            const std::vector<std::uint32_t>& ids) {
   try {
     const Json json = parse_json(text);
-    add_sent(sent, rank, json, ids);
+    RunReport part;
+    read(json, sent_part(), &part);
     PartSums& sums = parts.at(rank).emplace();
-    sums.started_late = Duration{json.at("started_late").get<Duration::rep>()};
-    sums.missed = json.at("missed").get<std::uint64_t>();
+    sums.started_late = part.started_late;
+    sums.missed = part.missed;
+    add_sent(sent, rank, std::move(part), ids);
     if (!json.contains("received")) return {};
     receives = true;
     sums.received = add_received(received, rank, json["received"]);
     return {};
-  } catch (const std::exception& error) {  // a missing key, another type
+  } catch (const std::exception& error) {  // text that is no JSON, a missing key, another type
     return fail(fmt::format("its results can't be read: {}", error.what()), ExitCode::failed);
   }
 }

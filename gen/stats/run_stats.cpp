@@ -105,7 +105,7 @@ const FigureTable& FlowCounters::figures() {
       Row::of<&FlowCounters::frames>("frames", "Frames sent.", Unit::frames),
       Row::of<&FlowCounters::bytes>("bytes", "Their bytes, without FCS.", Unit::bytes),
       Row::of<&FlowCounters::payload_bytes>("payload_bytes", "Bytes of payload.", Unit::bytes),
-      Row::of<&FlowCounters::messages>("messages", "Messages begun."),
+      Row::of<&FlowCounters::messages>("messages", "Messages whose last frame was sent."),
       Row::of<&FlowCounters::not_sent>("not_sent", "Frames that the port did not take.",
                                        Unit::frames),
       Row::of<&FlowCounters::unsigned_frames>("unsigned_frames",

@@ -63,6 +63,9 @@ class InFolder(unittest.TestCase):
         for part in own:
             self.assertEqual(output_schemas.validate(part), 'rank')
         self.check_sums(whole, own)
+        if any(flow['frames'] > 0 for flow in whole.get('received', {}).get('flows', ())):
+            self.assertEqual([each['result'] for each in verdict_outputs.named(whole['verdict'], 'as_asked')],
+                             ['holds'])
         return whole
 
     def check_sums(self, whole, own):

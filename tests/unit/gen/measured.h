@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -41,6 +42,15 @@ inline void stamp(StampedFrame& frame, Instant sent) {
   auto* signature = wire::view_at<wire::Signature>(wire::MutableBytes(frame.bytes), kPayload);
   signature->send_time_ns.set(static_cast<std::uint64_t>(to_ns(sent)));
   frame.sent = sent;
+  const auto place = roce::expected_icrc(roce::open_envelope(frame.bytes));
+  wire::store_icrc(wire::MutableBytes(frame.bytes).subspan(place->offset, wire::kIcrcSize),
+                   place->expected);
+}
+
+/// Changes a field of a frame's BTH, and writes the right ICRC.
+inline void change(StampedFrame& frame, const std::function<void(wire::Bth&)>& edit) {
+  const auto envelope = roce::open_envelope(frame.bytes);
+  edit(*wire::view_at<wire::Bth>(wire::MutableBytes(frame.bytes), envelope.bth_offset()));
   const auto place = roce::expected_icrc(roce::open_envelope(frame.bytes));
   wire::store_icrc(wire::MutableBytes(frame.bytes).subspan(place->offset, wire::kIcrcSize),
                    place->expected);

@@ -169,15 +169,6 @@ TEST(Measurement, ACopyHasNoLatency) {
   EXPECT_EQ(flow.signature->jitter.ns(), 0);
 }
 
-/// Changes a field of a frame's BTH, and writes the right ICRC.
-void change(test::StampedFrame& frame, const std::function<void(wire::Bth&)>& edit) {
-  const auto envelope = roce::open_envelope(frame.bytes);
-  edit(*wire::view_at<wire::Bth>(wire::MutableBytes(frame.bytes), envelope.bth_offset()));
-  const auto place = roce::expected_icrc(roce::open_envelope(frame.bytes));
-  wire::store_icrc(wire::MutableBytes(frame.bytes).subspan(place->offset, wire::kIcrcSize),
-                   place->expected);
-}
-
 TEST(Measurement, FramesThatTheProfileDoesNotHaveAreCountedByField) {
   const std::string text =
       std::string(kTwoFlows) + "\n[[flow]]\noperation = \"send\"\n" + "message_size = 9000\n";
@@ -189,9 +180,9 @@ TEST(Measurement, FramesThatTheProfileDoesNotHaveAreCountedByField) {
   feed(right, frames);
   for (const ReceiveFlow& flow : right.flows()) EXPECT_EQ(flow.not_as_asked, nullptr);
 
-  change(frames[1], [](wire::Bth& bth) { bth.dest_qp.set(bth.dest_qp.get() ^ 1); });
-  change(frames[4], [](wire::Bth& bth) { bth.p_key.set(0x1234); });
-  change(frames[6], [](wire::Bth& bth) {
+  test::change(frames[1], [](wire::Bth& bth) { bth.dest_qp.set(bth.dest_qp.get() ^ 1); });
+  test::change(frames[4], [](wire::Bth& bth) { bth.p_key.set(0x1234); });
+  test::change(frames[6], [](wire::Bth& bth) {
     bth.dest_qp.set(bth.dest_qp.get() ^ 4);
     bth.set_psn(bth.psn() + 7);
   });

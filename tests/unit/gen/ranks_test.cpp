@@ -193,6 +193,8 @@ TEST(RunParts, TheWholeIsTheSumOfItsParts) {
   first.audit.pacing_error.add(1'000'003, 4);
   second.audit.pacing_error.add(12);
   second.audit.icrc_checked = 6;
+  first.audit.late_frames = 3;
+  second.audit.late_frames = 5;
   second.ports.push_back({"eth1", {}, {}});
   second.ports[0].refused.add(NotSentReason::ring_full, 2);
   WholeRun whole(3, {"a", "b"}, {});
@@ -216,6 +218,7 @@ TEST(RunParts, TheWholeIsTheSumOfItsParts) {
   EXPECT_EQ(whole.sent.audit.pacing_error.count(), 5u);
   EXPECT_EQ(whole.sent.audit.pacing_error.maximum(), 1'000'003);  // not its bucket's first value
   EXPECT_EQ(whole.sent.audit.icrc_checked, 6u);
+  EXPECT_EQ(whole.sent.audit.late_frames, 8u);
   EXPECT_EQ(whole.sent.ports[0].port, "b: eth1");
   EXPECT_EQ(whole.sent.ports[0].refused.total(), 2u);
   EXPECT_FALSE(whole.receives);
@@ -252,6 +255,31 @@ TEST(RunParts, AMeasurementComesBackAsItWas) {
   EXPECT_EQ(histogram_csv(whole.received, names), histogram_csv(here, names));
   for (std::size_t i = 0; i < here.flows().size(); ++i)
     EXPECT_EQ(whole.received.flows()[i].tracker.next(), here.flows()[i].tracker.next());
+}
+
+/// Damaged frames, and those that differ from the profile, are known to the whole, too.
+TEST(RunParts, DifferencesFromTheProfileComeBack) {
+  const std::string text = "[[flow]]\nsignature = true\nmessages = 20\n";
+  const auto profile = config::parse_flow_profile(text, "test");
+  const AskedFrames asked(*profile);
+  auto frames = test::frames_of_profile(text, {.run = 9});
+  Measurement here({});
+  here.compare_with(asked);
+  test::change(frames[3], [](wire::Bth& bth) { bth.p_key.set(0x1234); });
+  frames.back().bytes.back() ^= std::byte{1};
+  for (const auto& frame : frames) here.count_frame(frame.bytes, frame.sent);
+  here.finalize();
+  ASSERT_NE(here.flows()[0].not_as_asked, nullptr);
+  ASSERT_EQ(here.flows()[0].signature->damaged.size(), 1u);
+  RunReport sent;
+  sent.flows.resize(1);
+  WholeRun whole(1, {"x"}, {});
+  ASSERT_TRUE(whole.add(0, part_text(sent, &here), {0}));
+  const ReceiveFlow& found = whole.received.flows()[0];
+  ASSERT_NE(found.not_as_asked, nullptr);
+  EXPECT_EQ(found.not_as_asked->frames, 1u);
+  EXPECT_EQ(found.not_as_asked->pkey, 1u);
+  EXPECT_EQ(found.signature->damaged, here.flows()[0].signature->damaged);
 }
 
 /// A delay below zero by no more than the clocks' error is no contradiction.
