@@ -165,6 +165,10 @@ void add_network_and_files(app::Options& list, SimCommand& command) {
   list.add("NETWORK", app::profile(command.network.network, {config::kNetworkProfiles}), "",
            "hosts, switches and links, and what the hosts send, in place of a path");
   add_network_options(list, command.network);
+  list.add("--cores", app::number(command.network.cores, 1u, 128u), "N",
+           "of a network: cores to run parts on that cables of 1 km and more join; the results "
+           "are the same")
+      .defaults_to("all");
   list.add("--draw", app::text(command.drawing), "FILE.svg",
            "draw the network into this file, print its links and the headroom of PFC, and run "
            "nothing");

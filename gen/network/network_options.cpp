@@ -2,6 +2,7 @@
 #include "gen/network/network_options.h"
 
 #include <algorithm>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -101,7 +102,10 @@ Result<NetworkSetup> network_run_of(const NetworkOptions& options,
                                .jobs = file->jobs,
                                .perf = perf,
                                .sample = options.sample,
-                               .warm_up = options.warm_up};
+                               .warm_up = options.warm_up,
+                               .threads = options.cores != 0
+                                              ? options.cores
+                                              : std::max(1u, std::thread::hardware_concurrency())};
   const bool ends = !config.jobs.empty() ||
                     std::ranges::any_of(config.workload.sendings,
                                         [](const sim::Sending& each) { return each.messages > 0; });

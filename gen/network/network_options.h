@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "app/command_line.h"
@@ -15,6 +16,7 @@ struct NetworkOptions {
   std::string network;  // a file, or the name of one in profiles/networks
   Duration sample = std::chrono::milliseconds(1);
   Duration warm_up{};  // 0: half of the duration
+  std::uint32_t cores = 0;  // for parts of the network; 0: all
 };
 
 /// A run, and the file that it is from.

@@ -52,7 +52,7 @@ struct JobResult {
   std::uint64_t messages = 0, bytes = 0;    // that arrived
   TimeParts parts;                          // of elapsed(), on the way to the last end
   std::vector<StepResult> steps;            // from step 1; at most kMostSteps
-  std::vector<TimelineMessage> timeline;    // as they arrived; at most kMostTimeline
+  std::vector<TimelineMessage> timeline;    // of the first kMostTimeline of the schedule
 
   static constexpr std::size_t kMostSteps = 1000, kMostTimeline = 20'000;
 

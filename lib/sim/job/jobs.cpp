@@ -50,6 +50,8 @@ Jobs::Jobs(const std::vector<JobConfig>& configs, const transport::QpConfig& qp,
     add_queues(job, receives, network);
     job.start();
   }
+  if (!crossing_.empty())
+    network.on_window = [this] { for (auto* queue : crossing_) RunningJob::hand_over(*queue); };
 }
 
 /// A QP for all messages of a rank to another on a channel.
@@ -73,6 +75,8 @@ void Jobs::connect(RunningJob::SendQueue& queue, Node to, const transport::QpCon
   Host &sender = network.host(queue.host), &receiver = network.host(to);
   const auto [here, there] = network.connect(queue.host, to, qp);
   queue.qp = here;
+  queue.crosses = network.part_of(queue.host) != network.part_of(to);
+  if (queue.crosses) crossing_.push_back(&queue);
   sender.run(here, *this);
   receiver.run(there, *this);
   for (const auto& [host, number] : {std::pair{queue.host, here}, std::pair{to, there}}) {
@@ -96,13 +100,10 @@ Jobs::~Jobs() = default;
 
 void Jobs::on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
                          Instant now) {
-  if (done.status != Status::success) {
-    if (failed++ == 0) failure = failure_of(host, qp, done, now);
-    return;
-  }
+  if (done.status != Status::success) return failures.add(failure_of(host, qp, done, now));
   RunningJob::SendQueue& queue = *queues_[host.qp(qp).config().host][qp];
   if (done.arrival) return queue.job.arrive(queue, done.word, done.length, now);
-  queue.job.post_ready(queue, now);
+  queue.job.complete(queue, now);
 }
 
 void Jobs::on_time(transport::QpSet& /*host*/, std::uint64_t tag, Instant now) {
@@ -111,7 +112,7 @@ void Jobs::on_time(transport::QpSet& /*host*/, std::uint64_t tag, Instant now) {
 }
 
 bool Jobs::done() const noexcept {
-  return failed > 0 || std::ranges::all_of(jobs_, [](const auto& job) { return job->done(); });
+  return failures.count() > 0 || std::ranges::all_of(jobs_, [](const auto& job) { return job->done(); });
 }
 
 std::uint64_t Jobs::bytes() const noexcept {

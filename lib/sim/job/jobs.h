@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "sim/job/job.h"
 #include "sim/job/running_job.h"
+#include "sim/network/failures.h"
 #include "sim/network/network.h"
 
 namespace lw::sim {
@@ -43,8 +43,7 @@ class Jobs final : public transport::Application {
     return sending_qps_;
   }
 
-  std::uint64_t failed = 0;
-  std::optional<perf::Failure> failure;
+  Failures failures;
 
  private:
   void add_queues(RunningJob& job, const transport::QpConfig& qp, Network& network);
@@ -54,6 +53,7 @@ class Jobs final : public transport::Application {
 
   std::vector<std::unique_ptr<RunningJob>> jobs_;
   std::vector<std::vector<RunningJob::SendQueue*>> queues_;  // by host and QP; null: of others
+  std::vector<RunningJob::SendQueue*> crossing_;             // between parts of the network
   std::vector<std::pair<Node, std::uint32_t>> sending_qps_;
 };
 

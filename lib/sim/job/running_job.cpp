@@ -2,6 +2,7 @@
 #include "sim/job/running_job.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "sim/perf_setup.h"
@@ -30,6 +31,7 @@ RunningJob::RunningJob(const JobConfig& config, std::size_t number, Network& net
   }
   const std::uint32_t steps = step_.empty() ? 0 : *std::ranges::max_element(step_);
   result_.steps.resize(std::min<std::size_t>(steps, JobResult::kMostSteps));
+  timeline_.resize(std::min(schedule_.size(), JobResult::kMostTimeline));
 }
 
 RunningJob::SendQueue& RunningJob::add_queue(std::uint32_t from, const SendWay& way) {
@@ -54,7 +56,7 @@ void RunningJob::on_event(Event event, std::uint32_t number, Instant now) {
     case Event::communicate:
       return communicate(number, now);
     case Event::post:
-      return post(number, delayed_.extract(number).mapped());
+      return post(number, ranks_[schedule_[number].from].delayed.extract(number).mapped());
     case Event::end:
       return end_if_done(number, ranks_[number].chain.until(now, &TimeParts::computing));
   }
@@ -100,7 +102,7 @@ void RunningJob::make_ready(std::uint32_t transfer, const CauseChain& chain) {
       chain.until(std::max(chain.at, start), &TimeParts::computing)
           .until(std::max(chain.at, start) + config_.step_overhead, &TimeParts::overhead);
   if (ready.at == chain.at) return post(transfer, ready);
-  delayed_.insert_or_assign(transfer, ready);
+  ranks_[message.from].delayed.insert_or_assign(transfer, ready);
   later(message.from, Event::post, transfer, ready.at);
 }
 
@@ -135,32 +137,58 @@ void RunningJob::post_ready(SendQueue& queue, Instant now) {
   }
 }
 
+void RunningJob::complete(SendQueue& queue, Instant now) {
+  queue.messages.pop_front();
+  --queue.posted;
+  post_ready(queue, now);
+}
+
 /// The last packet of a message may leave several times, and packets before it once more.
 void RunningJob::left(SendQueue& queue, const Packet& packet, const transport::QueuePair& pair,
                       Instant now) {
   const bool again = queue.watch.left(packet, pair, now);
   if (!again && !transport::meaning_of(packet.opcode).ends) return;
-  const auto is_of = [&](const Message& message) {
-    if (message.left == Instant::max()) return !again;
-    return again && wire::Psn::distance(packet.psn, message.last_psn) >= 0;
-  };
-  const auto found = std::ranges::find_if(queue.messages, is_of);
-  if (found == queue.messages.end()) return;
-  found->left = now;
-  found->at_left = queue.watch.sums(now);
-  if (!again) found->last_psn = packet.psn;
+  Departure departure{again, packet.psn, now, queue.watch.sums(now)};
+  if (!again) {
+    const auto ended = std::ranges::find(queue.messages, Instant::max(), &Message::left);
+    if (ended == queue.messages.end()) return;
+    ended->left = now;
+    departure.message = *ended;
+  }
+  if (queue.crosses)
+    queue.departures.push_back(departure);
+  else
+    note_departure(queue, departure);
+}
+
+void RunningJob::note_departure(SendQueue& queue, const Departure& departure) {
+  Message* of = nullptr;
+  if (!departure.again) {
+    of = &queue.under_way.emplace_back(departure.message);
+    of->last_psn = departure.psn;
+  } else {
+    const auto found = std::ranges::find_if(queue.under_way, [&](const Message& message) {
+      return wire::Psn::distance(departure.psn, message.last_psn) >= 0;
+    });
+    if (found == queue.under_way.end()) return;
+    of = &*found;
+  }
+  of->left = departure.at;
+  of->at_left = departure.sums;
+}
+
+void RunningJob::hand_over(SendQueue& queue) {
+  for (const Departure& departure : queue.departures) note_departure(queue, departure);
+  queue.departures.clear();
 }
 
 void RunningJob::arrive(SendQueue& queue, std::uint32_t transfer, std::uint32_t length,
                         Instant now) {
-  const Message message = queue.messages.front();
-  queue.messages.pop_front();
-  --queue.posted;
-  ++result_.messages;
-  result_.bytes += length;
+  const Message message = queue.under_way.front();
+  queue.under_way.pop_front();
   const TimeParts parts = parts_of(queue.watch.way(), message.at_ready, message.chain.at,
                                    message.at_left, message.left, length, now);
-  note(message, parts, now);
+  note(message, parts, length, now);
   const CauseChain chain = message.chain.after(parts);
   const std::uint32_t to = schedule_[transfer].to;
   Rank& rank = ranks_[to];
@@ -174,18 +202,24 @@ void RunningJob::arrive(SendQueue& queue, std::uint32_t transfer, std::uint32_t 
   end_if_done(to, chain);
 }
 
-/// Counts an arrival in its step, and in the timeline of the first iteration.
-void RunningJob::note(const Message& message, const TimeParts& parts, Instant now) {
+/// Counts an arrival in its step, and in the timeline of the first iteration. Of the longest
+/// messages of a step, that of the rank with the least number is named.
+void RunningJob::note(const Message& message, const TimeParts& parts, std::uint32_t bytes,
+                      Instant now) {
   const JobMessage& of = schedule_[message.transfer];
   const std::uint32_t step = step_[message.transfer];
-  if (arrived_[message.transfer] == 0 && result_.timeline.size() < JobResult::kMostTimeline)
-    result_.timeline.push_back({of.from, of.to, step, message.chain.at, now});
+  if (arrived_[message.transfer] == 0 && message.transfer < timeline_.size())
+    timeline_[message.transfer] = {of.from, of.to, step, message.chain.at, now};
+  const std::lock_guard lock(common_);
+  ++result_.messages;
+  result_.bytes += bytes;
   if (step > result_.steps.size()) return;
   StepResult& sums = result_.steps[step - 1];
   ++sums.messages;
   sums.parts += parts;
-  if (parts.total() <= sums.longest) return;
-  sums.longest = parts.total();
+  const Duration total = parts.total();
+  if (total < sums.longest || (total == sums.longest && of.to >= sums.slowest)) return;
+  sums.longest = total;
   sums.slowest = of.to;
 }
 
@@ -200,16 +234,27 @@ void RunningJob::end_if_done(std::uint32_t number, const CauseChain& chain) {
 void RunningJob::end(std::uint32_t number, const CauseChain& chain) {
   Rank& rank = ranks_[number];
   rank.communicates = false;
-  const std::size_t ahead = rank.iteration() - ended_;
+  note_end(number, chain);
+  rank.ended.push_back(chain.at);
+  if (rank.iteration() < config_.repeat) begin(number, chain);
+}
+
+/// A rank ends its iteration.
+void RunningJob::note_end(std::uint32_t number, const CauseChain& chain) {
+  const std::lock_guard lock(common_);
+  const std::size_t ahead = ranks_[number].iteration() - ended_;
   if (ahead >= endings_.size()) endings_.resize(ahead + 1);
   Ending& ending = endings_[ahead];
-  if (ending.ranks++ == 0 || chain.at > ending.last.at) ending.last = chain;
-  rank.ended.push_back(chain.at);
+  const bool is_last = chain.at > ending.last.at ||
+                       (chain.at == ending.last.at && number < ending.last_rank);
+  if (ending.ranks++ == 0 || is_last) {
+    ending.last = chain;
+    ending.last_rank = number;
+  }
   for (; !endings_.empty() && endings_.front().ranks == ranks_.size(); endings_.pop_front()) {
     result_.parts = endings_.front().last.parts;
     ++ended_;
   }
-  if (rank.iteration() < config_.repeat) begin(number, chain);
 }
 
 bool RunningJob::done() const noexcept {
@@ -219,6 +264,8 @@ bool RunningJob::done() const noexcept {
 
 JobResult RunningJob::result() const {
   JobResult result = result_;
+  std::ranges::copy_if(timeline_, std::back_inserter(result.timeline),
+                       [](const TimelineMessage& each) { return each.arrived > Instant{}; });
   for (std::size_t i = 0; i < ended_; ++i) {
     IterationResult& at = result.iterations.emplace_back(
         IterationResult{.began = Instant::max(), .ended = Instant{}});

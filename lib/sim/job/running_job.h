@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -13,7 +14,9 @@
 namespace lw::sim {
 
 /// A job that runs: when each rank computes, sends and waits. `Jobs` gives it its QPs and their
-/// events. Each rank's state changes only at its host, and at the time of that.
+/// events. Each rank's state changes only at its host, and at the time of that; hosts in several
+/// parts of the network run on several threads, so what ranks have in common is locked, and does
+/// not depend on who comes first.
 class RunningJob {
  public:
   /// A message between the time from which it may be sent and its arrival.
@@ -24,6 +27,14 @@ class RunningJob {
     Instant left;  // its last packet, the last time; max(): it has not
     wire::Psn last_psn;
   };
+  /// The end of a message leaves its host, or a packet of a QP leaves once more.
+  struct Departure {
+    bool again = false;
+    wire::Psn psn;
+    Instant at;
+    SendWatch::Sums sums;
+    Message message = {};  // unless again
+  };
   /// Messages of one rank to another on one channel, in order.
   struct SendQueue {
     SendQueue(RunningJob& of, std::uint32_t rank, const SendWay& way)
@@ -31,9 +42,14 @@ class RunningJob {
     RunningJob& job;
     Node host = 0;  // that sends
     std::uint32_t qp = 0;
+    // Of the sender:
     SendWatch watch;
-    std::deque<Message> messages;  // that have not arrived
-    std::size_t posted = 0;        // of these; the others wait for room in the send queue
+    std::deque<Message> messages;       // that are not complete
+    std::size_t posted = 0;             // of these; the others wait for room in the send queue
+    bool crosses = false;               // the receiver is in another part of the network
+    std::vector<Departure> departures;  // if it crosses: that the receiver does not know yet
+    // Of the receiver:
+    std::deque<Message> under_way;  // whose end has left, and that have not arrived
   };
   /// The times that a job asks for. `end` of computing.
   enum class Event : std::uint8_t { begin, communicate, post, end };
@@ -50,7 +66,10 @@ class RunningJob {
 
   void on_event(Event event, std::uint32_t number, Instant now);
   void arrive(SendQueue& queue, std::uint32_t transfer, std::uint32_t bytes, Instant now);
-  void post_ready(SendQueue& queue, Instant now);
+  /// The sender's next message is complete.
+  void complete(SendQueue& queue, Instant now);
+  /// Tells the receiver of a queue that crosses what has left. No other thread uses the queue.
+  static void hand_over(SendQueue& queue);
   /// A packet of a queue leaves its host.
   static void left(SendQueue& queue, const transport::Packet& packet,
                    const transport::QueuePair& pair, Instant now);
@@ -84,22 +103,27 @@ class RunningJob {
     CauseChain chain;                   // of the begin of its iteration, then of its communication
     double own_ns = 0;                  // time of its packets on its cable
     std::vector<Instant> began, ended;  // iterations
+    std::unordered_map<std::uint32_t, CauseChain> delayed;  // transfers until they are posted
 
     [[nodiscard]] std::size_t iteration() const noexcept { return ended.size(); }
   };
   /// An iteration that some ranks have ended.
   struct Ending {
     std::size_t ranks = 0;
-    CauseChain last;
+    CauseChain last;  // of those at one time, of the rank with the least number
+    std::uint32_t last_rank = 0;
   };
 
   void begin(std::uint32_t rank, const CauseChain& chain);
   void communicate(std::uint32_t rank, Instant now);
   void make_ready(std::uint32_t transfer, const CauseChain& chain);
   void post(std::uint32_t transfer, const CauseChain& chain);
+  void post_ready(SendQueue& queue, Instant now);
+  static void note_departure(SendQueue& queue, const Departure& departure);
   void end_if_done(std::uint32_t rank, const CauseChain& chain);
   void end(std::uint32_t rank, const CauseChain& chain);
-  void note(const Message& message, const TimeParts& parts, Instant now);
+  void note_end(std::uint32_t rank, const CauseChain& chain);
+  void note(const Message& message, const TimeParts& parts, std::uint32_t bytes, Instant now);
   void later(std::uint32_t rank, Event event, std::uint32_t of, Instant at);
   [[nodiscard]] bool may_go(std::uint32_t transfer) const noexcept;
 
@@ -113,12 +137,13 @@ class RunningJob {
   std::vector<std::vector<std::uint32_t>> next_;  // transfers that wait for each
   std::vector<std::uint32_t> arrived_;            // of each transfer: in so many iterations
   std::vector<std::uint32_t> step_;               // of each transfer
-  std::unordered_map<std::uint32_t, CauseChain> delayed_;  // transfers until they are posted
   std::vector<SendQueue*> queue_of_;
   std::deque<SendQueue> queues_;
-  std::deque<Ending> endings_;  // from iteration `ended_`
-  std::size_t ended_ = 0;       // by all ranks
-  JobResult result_;            // without iterations
+  std::vector<TimelineMessage> timeline_;  // of the first transfers; `arrived` 0: not yet
+  std::mutex common_;                      // of what follows
+  std::deque<Ending> endings_;             // from iteration `ended_`
+  std::size_t ended_ = 0;                  // by all ranks
+  JobResult result_;                       // without iterations and timeline
 };
 
 }  // namespace lw::sim

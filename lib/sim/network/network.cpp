@@ -20,10 +20,10 @@ Network::Network(const Topology& topology, const perf::NicConfig& nic,
   add_parts();
 }
 
-/// Cables of 2 km and more join parts. A pause must reach a switch's port in the order of time, so
+/// Cables of 1 km and more join parts. A pause must reach a switch's port in the order of time, so
 /// a network with PFC is one part.
 void Network::add_parts() {
-  constexpr Duration kLong{10'000};
+  constexpr Duration kLong{5'000};
   const bool pauses = std::ranges::any_of(topology_.switches, &SwitchConfig::pause);
   std::vector<Node> part(topology_.nodes());
   std::iota(part.begin(), part.end(), Node{0});
@@ -44,6 +44,13 @@ void Network::add_parts() {
     link.part = number;
     link.source = parts_[number].events.add();
     parts_[number].links.push_back(i);
+  }
+  part_of_.resize(topology_.nodes());
+  for (const Link& link : links_) part_of_[link.to] = link.part;
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    Link& link = links_[i];
+    link.crosses = part_of_[link.from] != link.part;
+    if (link.crosses) parts_[part_of_[link.from]].crossing.push_back(i);
   }
 }
 
@@ -126,15 +133,61 @@ void Network::run_until(Instant until) {
   // Somebody may have posted to a host.
   for (Node host = 0; host < hosts_.size(); ++host) changed(host, 0);
   for (;;) {
-    Instant first = pauses_.empty() ? Instant::max() : pauses_.top().at;
-    for (const Part& part : parts_) first = std::min(first, part.events.next_at());
+    const Instant first = next_event();
     if (first > until) break;
     complete_until_ = std::max(complete_until_, first - longest_lead_);
-    const Instant end = std::min(first + step_, until + Duration{1});
-    for (Part& part : parts_) run_part(part, end);
+    run_window(std::min(first + step_, until + Duration{1}));
   }
   for (Node host = 0; host < hosts_.size(); ++host) send_until(links_[link_out(host, 0)], until);
   now_ = std::max(now_, until);
+}
+
+/// The first event of all parts.
+Instant Network::next_event() noexcept {
+  Instant first = pauses_.empty() ? Instant::max() : pauses_.top().at;
+  for (const Part& part : parts_)
+    for (const std::uint32_t number : part.crossing) {
+      const Link& link = links_[number];
+      parts_[link.part].events.set(link.source, next_at(link));
+    }
+  for (const Part& part : parts_) first = std::min(first, part.events.next_at());
+  return first;
+}
+
+void Network::run_window(Instant end) {
+  const auto each_part = [&](auto run) {
+    if (threads_) return threads_->run(parts_.size(), [&](std::size_t part) { run(parts_[part]); });
+    for (Part& part : parts_) run(part);
+  };
+  if (parts_.size() > 1) each_part([&](Part& part) { send_across(part, end); });
+  if (on_window) on_window();
+  each_part([&](Part& part) { run_part(part, end); });
+}
+
+/// Hands over the packets that arrive in other parts before `end`: they left before the window.
+void Network::send_across(Part& part, Instant end) {
+  for (const std::uint32_t number : part.crossing) {
+    Link& link = links_[number];
+    send_until(link, end - link.lead - Duration{1});
+    for (; link.link->next_at() < end; link.link->pop()) {
+      SimLink::InFlight& arriving = link.arriving.add();
+      arriving.at = link.link->next_at();
+      arriving.packet = link.link->front();
+    }
+  }
+}
+
+void Network::run_on(std::uint32_t threads) {
+  const bool heard = std::ranges::any_of(
+      links_, [](const Link& link) { return link.link->on_enter || link.link->on_leave; });
+  const auto used = std::min<std::size_t>(threads, parts_.size());
+  threads_ = used > 1 && !heard ? std::make_unique<WorkerThreads>(used) : nullptr;
+}
+
+std::uint64_t Network::events() const noexcept {
+  std::uint64_t sum = 0;
+  for (const Part& part : parts_) sum += part.events_count;
+  return sum;
 }
 
 /// Processes a part's events before `end`. All that an event calls is compiled into it: 4 % faster.
@@ -147,8 +200,12 @@ void Network::run_until(Instant until) {
       continue;
     }
     if (at >= end) return;
-    ++events_count_;
-    process(links_[part.links[source]], at);
+    ++part.events_count;
+    Link& link = links_[part.links[source]];
+    if (link.crosses) [[unlikely]]
+      process_crossing(part, link, at);
+    else
+      process(link, at);
   }
 }
 
@@ -169,30 +226,38 @@ void Network::send_until(Link& link, Instant until) {
 }
 
 void Network::process(Link& link, Instant now) {
-  now_ = std::max(now_, now);
   for (;;) {
     const bool empty = link.link->next_at() == Instant::max();
     if (empty || link.asks_at_once) send_until(link, now - link.lead);
     if (link.link->next_at() > now) break;
-    deliver(link, now);
+    if (link.link->on_leave) [[unlikely]]
+      link.link->on_leave(now, link.link->front());
+    deliver(link, link.link->front(), now);
+    link.link->pop();
   }
   changed(link);
   if (link.asks_at_once) send_pauses(link.from, now);
 }
 
-/// Delivers the link's first packet.
-void Network::deliver(Link& link, Instant now) {
-  if (link.link->on_leave) [[unlikely]]
-    link.link->on_leave(now, link.link->front());
+/// Delivers what arrives from another part at `now`.
+[[gnu::flatten]] void Network::process_crossing(Part& part, Link& link, Instant now) {
+  for (; !link.arriving.empty() && link.arriving.front().at <= now; link.arriving.pop()) {
+    if (link.link->on_leave) [[unlikely]]
+      link.link->on_leave(now, link.arriving.front().packet);
+    deliver(link, link.arriving.front().packet, now);
+  }
+  part.events.set(link.source, link.arriving.empty() ? Instant::max() : link.arriving.front().at);
+}
+
+/// Delivers a packet at the link's end. The caller removes it from the link.
+void Network::deliver(Link& link, const transport::Packet& packet, Instant now) {
   if (topology_.is_host(link.to)) {
     Link& out = links_[link_out(link.to, 0)];
     send_until(out, now - Duration{1});
-    hosts_[link.to]->receive(link.link->front(), now);
-    link.link->pop();
+    hosts_[link.to]->receive(packet, now);
     changed(out);
   } else {
-    const std::uint16_t output = switch_at(link.to).receive(link.to_port, link.link->front(), now);
-    link.link->pop();
+    const std::uint16_t output = switch_at(link.to).receive(link.to_port, packet, now);
     changed(link.to, output);
     send_pauses(link.to, now);
   }
@@ -220,7 +285,6 @@ void Network::send_pauses(Node node, Instant now) {
 void Network::take_pauses(Instant now) {
   const Pause pause = pauses_.top();
   pauses_.pop();
-  now_ = std::max(now_, now);
   if (topology_.is_host(pause.node)) {
     HostPause& host = host_pauses_[pause.node];
     if (!pause.paused && host.since != Instant::max()) host.sum += now - host.since;

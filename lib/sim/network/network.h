@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "sim/network/switch.h"
 #include "sim/network/topology.h"
+#include "sim/network/worker_threads.h"
 #include "transport/event_queue.h"
 
 namespace lw::sim {
@@ -16,8 +18,13 @@ namespace lw::sim {
 /// Hosts and switches in virtual time. Each direction of a cable delivers its packets in the order
 /// of time, those of one time by the direction's number, so the same configuration gives the same
 /// events. A host or a port is not asked before its cable is empty or something arrives: what it
-/// sends meanwhile comes later anyway. Parts of the network that only long cables join run one
-/// after the other, each for as long as nothing can come from another. One thread.
+/// sends meanwhile comes later anyway.
+///
+/// Parts of the network that only long cables join run for a window of time, in which nothing that
+/// one sends can reach another; between two windows, packets between parts are handed over. The
+/// windows do not depend on the number of threads, so neither do the results. What an event of a
+/// host calls runs on the thread of its part: it may change what belongs to that host, and nothing
+/// else of the network.
 class Network {
  public:
   /// `topology` must be sound: each host has one cable, and every switch with PFC has room for its
@@ -49,6 +56,14 @@ class Network {
   [[nodiscard]] const std::vector<PortEnd>& ports_at(Node node) const noexcept {
     return ports_[node];
   }
+  /// The part that a node is in, from 0 to parts() - 1.
+  [[nodiscard]] std::uint32_t part_of(Node node) const noexcept { return part_of_[node]; }
+  [[nodiscard]] std::size_t parts() const noexcept { return parts_.size(); }
+  /// Runs the parts on this number of threads, at least 1; more than parts() have no effect. A
+  /// network with a listener at a link runs on one.
+  void run_on(std::uint32_t threads);
+  /// Called before each window, once the parts have sent what may arrive in it: one thread.
+  std::function<void()> on_window;
   /// Adds a QP at both hosts, connected. Returns their numbers there.
   std::pair<std::uint32_t, std::uint32_t> connect(Node from, Node to, transport::QpConfig qp);
   /// How long switches have paused a host, until now.
@@ -60,7 +75,7 @@ class Network {
   [[nodiscard]] Instant now() const noexcept { return now_; }
   /// Each packet that enters a link from now on does so at this time or later.
   [[nodiscard]] Instant complete_until() const noexcept { return complete_until_; }
-  [[nodiscard]] std::uint64_t events() const noexcept { return events_count_; }
+  [[nodiscard]] std::uint64_t events() const noexcept;
 
   /// Processes all events up to and including `until`, and sets the clock to `until`. Whoever posts
   /// to a host does so between two calls, or from an application.
@@ -79,6 +94,9 @@ class Network {
     Duration lead{};
     bool asks_at_once = false;
     std::uint32_t part = 0, source = 0;  // whose events its deliveries are, and which
+    bool crosses = false;                // its sender is in another part
+    // If it crosses: what arrives in this window.
+    transport::Fifo<SimLink::InFlight> arriving = transport::Fifo<SimLink::InFlight>(1);
   };
   struct Pause {  // on its way to a node
     Instant at;
@@ -91,9 +109,11 @@ class Network {
     }
   };
 
-  struct Part {  // nodes, and the links to them
+  struct alignas(64) Part {  // nodes, and the links to them
     transport::EventQueue events;
-    std::vector<std::uint32_t> links;  // by source
+    std::vector<std::uint32_t> links;     // by source
+    std::vector<std::uint32_t> crossing;  // links from its nodes to other parts
+    std::uint64_t events_count = 0;
   };
 
   void add_parts();
@@ -105,14 +125,19 @@ class Network {
     return 2 * end.cable + (end.forward ? 0 : 1);
   }
   [[nodiscard]] static Instant next_at(const Link& link) noexcept;
+  /// Sets a link's next event. That of a link between parts changes only between windows.
   void changed(const Link& link) noexcept {
-    parts_[link.part].events.set(link.source, next_at(link));
+    if (!link.crosses) parts_[link.part].events.set(link.source, next_at(link));
   }
   void changed(Node node, std::uint16_t port) noexcept { changed(links_[link_out(node, port)]); }
   static void send_until(Link& link, Instant until);
+  [[nodiscard]] Instant next_event() noexcept;
+  void run_window(Instant end);
+  void send_across(Part& part, Instant end);
   void run_part(Part& part, Instant end);
   void process(Link& link, Instant now);
-  void deliver(Link& link, Instant now);
+  [[gnu::noinline]] void process_crossing(Part& part, Link& link, Instant now);
+  void deliver(Link& link, const transport::Packet& packet, Instant now);
   void send_pauses(Node node, Instant now);
   void take_pauses(Instant now);
 
@@ -130,12 +155,13 @@ class Network {
   Duration nic_latency_;
   std::deque<Switch> switches_;
   std::vector<Part> parts_;
-  Duration step_{};          // for which a part runs alone
+  std::vector<std::uint32_t> part_of_;  // by node
+  std::unique_ptr<WorkerThreads> threads_;
+  Duration step_{};          // of a window at most
   Duration longest_lead_{};  // of a link
   std::priority_queue<Pause> pauses_;
   std::uint64_t pauses_sent_ = 0;
   Instant now_, complete_until_;
-  std::uint64_t events_count_ = 0;
 };
 
 }  // namespace lw::sim

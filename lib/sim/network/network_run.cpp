@@ -61,6 +61,7 @@ class NetworkRun {
         jobs_(config.jobs, config.perf.qp, network_) {
     add_ports();
     if (hook) hook(network_);
+    network_.run_on(config.threads);
   }
   NetworkResult result(const NetworkProgress& progress);
 
@@ -283,8 +284,9 @@ void NetworkRun::count_qps() {
     result_.hosts_paused += network_.host_paused(host);
   }
   result_.jobs = jobs_.results();
-  result_.failed = workload_.failed + jobs_.failed;
-  result_.failure = workload_.failure ? workload_.failure : jobs_.failure;
+  result_.failed = workload_.failures.count() + jobs_.failures.count();
+  result_.failure =
+      workload_.failures.first() ? workload_.failures.first() : jobs_.failures.first();
 }
 
 /// Adds the deadlocks of now that are not known yet.

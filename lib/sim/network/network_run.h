@@ -19,6 +19,7 @@ struct NetworkRunConfig {
   lw::perf::PerfConfig perf;
   Duration sample = std::chrono::milliseconds(1);
   Duration warm_up{};  // figures of a steady state leave it out; below the duration
+  std::uint32_t threads = 1;  // at least 1; results do not depend on it
 };
 
 /// An output port of a switch: counts, and those after the warm-up.

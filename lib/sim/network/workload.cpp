@@ -216,15 +216,12 @@ std::uint32_t Workload::draw_size(std::uint64_t number, std::uint32_t sender) co
 void Workload::on_completion(transport::QpSet& host, std::uint32_t qp, const Completion& done,
                              Instant now) {
   if (done.arrival) return;
-  if (done.status != Status::success) {
-    if (failed++ == 0) failure = failure_of(host, qp, done, now);
-    return;
-  }
+  if (done.status != Status::success) return failures.add(failure_of(host, qp, done, now));
   const Node from = host.qp(qp).config().host;
   const std::uint32_t number = flow_of_[from][qp];
   FlowResult& flow = flows_[number];
   flow.bytes += done.length;
-  completed_bytes_ += done.length;
+  completed_bytes_.fetch_add(done.length, std::memory_order_relaxed);
   flow.ended = now;
   --waiting_[number];
   const Sending& sending = config_.sendings[pairs_[pair_of_[from][qp]].sending];
@@ -237,7 +234,7 @@ void Workload::on_completion(transport::QpSet& host, std::uint32_t qp, const Com
     }
   } else if (waiting_[number] == 0) {
     flow.finished = true;
-    ++ended_;
+    ended_.fetch_add(1, std::memory_order_relaxed);
     if (sending.load > 0) pairs_[pair_of_[from][qp]].idle.push_back(qp);
   }
 }

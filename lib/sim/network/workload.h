@@ -2,12 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/compact_histogram.h"
+#include "sim/network/failures.h"
 #include "sim/network/network.h"
 #include "sim/network/sending.h"
 #include "sim/perf.h"
@@ -27,7 +28,8 @@ struct FlowResult {
   bool finished = false;  // all its messages completed
 };
 
-/// Applies a workload to a network and counts what completes.
+/// Applies a workload to a network and counts what completes. Of a flow, only its sender's host
+/// changes anything.
 class Workload final : public transport::Application {
  public:
   /// `network` outlives it. `perf`: the operation, the size of a message, and the QPs.
@@ -59,8 +61,7 @@ class Workload final : public transport::Application {
     return sending_qps_;
   }
 
-  std::uint64_t failed = 0;
-  std::optional<perf::Failure> failure;
+  Failures failures;
 
  private:
   static constexpr std::uint32_t kNoFlow = ~0u;
@@ -111,8 +112,8 @@ class Workload final : public transport::Application {
   std::vector<std::vector<std::uint32_t>> flow_of_;  // by host and QP
   std::vector<std::vector<std::uint32_t>> pair_of_;  // by host and QP
   std::vector<std::pair<Node, std::uint32_t>> sending_qps_;
-  std::size_t ended_ = 0;
-  std::uint64_t completed_bytes_ = 0;
+  std::atomic<std::size_t> ended_{0};
+  std::atomic<std::uint64_t> completed_bytes_{0};
 };
 
 }  // namespace lw::sim
