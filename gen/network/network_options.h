@@ -15,7 +15,7 @@ namespace lw::gen {
 struct NetworkOptions {
   std::string network;  // a file, or the name of one in profiles/networks
   Duration sample = std::chrono::milliseconds(1);
-  Duration warm_up{};  // 0: half of the duration
+  Duration warm_up{};       // 0: half of the duration
   std::uint32_t cores = 0;  // for parts of the network; 0: all
 };
 

@@ -132,6 +132,39 @@ void network_of_64_qps(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(packets));
 }
 
+/// Two equal sites of 64 hosts at a switch, 300 km apart. In each, every host sends to another of
+/// its site and to one of the other site, on so many threads.
+void two_sites_of_64_hosts(benchmark::State& state) {
+  NetworkRunConfig config{.topology = {}, .workload = {}, .perf = {}};
+  constexpr Node kHosts = 64;
+  Topology& t = config.topology;
+  t.switches = {{.name = "west", .buffer_bytes = 64'000'000},
+                {.name = "east", .buffer_bytes = 64'000'000}};
+  for (Node host = 0; host < 2 * kHosts; ++host) {
+    t.hosts.push_back("h" + std::to_string(host));
+    t.cables.push_back({.a = host,
+                        .b = static_cast<Node>(2 * kHosts + host / kHosts),
+                        .delay = std::chrono::microseconds(1)});
+  }
+  t.cables.push_back({.a = 2 * kHosts,
+                      .b = 2 * kHosts + 1,
+                      .rate_bps = 6.4e12,
+                      .delay = std::chrono::microseconds(1469)});
+  config.workload.sendings.clear();
+  for (Node host = 0; host < 2 * kHosts; ++host) {
+    const Node site = host / kHosts * kHosts;
+    const auto next = static_cast<Node>(site + (host + 1) % kHosts);
+    const auto far = static_cast<Node>((host + kHosts) % (2 * kHosts));
+    config.workload.sendings.push_back({.senders = {host}, .receivers = {next, far}});
+  }
+  config.perf.qp.tx_depth = config.perf.qp.max_outstanding_wqe = 64;
+  config.perf.duration = std::chrono::milliseconds(8);
+  config.threads = static_cast<std::uint32_t>(state.range(0));
+  std::uint64_t packets = 0;
+  for (auto _ : state) packets += run_network(config).packets;
+  state.SetItemsProcessed(static_cast<std::int64_t>(packets));
+}
+
 /// Packets pass three links with the times of that network: a sender, and an event for each link.
 void bare_events_of_three_hops(benchmark::State& state) {
   constexpr std::int64_t kPacketPs = 335'520;
@@ -174,6 +207,7 @@ BENCHMARK(transport_over_380_km)->Arg(4096)->Arg(65536)->Unit(benchmark::kMillis
 BENCHMARK(qps_over_380_km)->Arg(1)->Arg(100)->Arg(10000)->Unit(benchmark::kMillisecond);
 BENCHMARK(bare_events_of_three_hops)->Unit(benchmark::kMillisecond);
 BENCHMARK(network_of_64_qps)->Unit(benchmark::kMillisecond);
+BENCHMARK(two_sites_of_64_hosts)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(incast_of_1000_qps)->Arg(10)->Arg(1000)->Unit(benchmark::kMillisecond);
 
 }  // namespace

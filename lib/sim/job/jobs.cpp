@@ -51,7 +51,9 @@ Jobs::Jobs(const std::vector<JobConfig>& configs, const transport::QpConfig& qp,
     job.start();
   }
   if (!crossing_.empty())
-    network.on_window = [this] { for (auto* queue : crossing_) RunningJob::hand_over(*queue); };
+    network.on_window = [this] {
+      for (auto* queue : crossing_) RunningJob::hand_over(*queue);
+    };
 }
 
 /// A QP for all messages of a rank to another on a channel.
@@ -112,7 +114,8 @@ void Jobs::on_time(transport::QpSet& /*host*/, std::uint64_t tag, Instant now) {
 }
 
 bool Jobs::done() const noexcept {
-  return failures.count() > 0 || std::ranges::all_of(jobs_, [](const auto& job) { return job->done(); });
+  return failures.count() > 0 ||
+         std::ranges::all_of(jobs_, [](const auto& job) { return job->done(); });
 }
 
 std::uint64_t Jobs::bytes() const noexcept {

@@ -245,8 +245,8 @@ void RunningJob::note_end(std::uint32_t number, const CauseChain& chain) {
   const std::size_t ahead = ranks_[number].iteration() - ended_;
   if (ahead >= endings_.size()) endings_.resize(ahead + 1);
   Ending& ending = endings_[ahead];
-  const bool is_last = chain.at > ending.last.at ||
-                       (chain.at == ending.last.at && number < ending.last_rank);
+  const bool is_last =
+      chain.at > ending.last.at || (chain.at == ending.last.at && number < ending.last_rank);
   if (ending.ranks++ == 0 || is_last) {
     ending.last = chain;
     ending.last_rank = number;

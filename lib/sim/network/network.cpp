@@ -20,11 +20,9 @@ Network::Network(const Topology& topology, const perf::NicConfig& nic,
   add_parts();
 }
 
-/// Cables of 1 km and more join parts. A pause must reach a switch's port in the order of time, so
-/// a network with PFC is one part.
+/// Cables of 1 km and more join parts.
 void Network::add_parts() {
   constexpr Duration kLong{5'000};
-  const bool pauses = std::ranges::any_of(topology_.switches, &SwitchConfig::pause);
   std::vector<Node> part(topology_.nodes());
   std::iota(part.begin(), part.end(), Node{0});
   const auto part_of = [&](Node node) {
@@ -32,26 +30,35 @@ void Network::add_parts() {
     return node;
   };
   for (const CableConfig& cable : topology_.cables)
-    if (pauses || cable.delay < kLong) part[part_of(cable.a)] = part_of(cable.b);
+    if (cable.delay < kLong) part[part_of(cable.a)] = part_of(cable.b);
   std::map<Node, std::uint32_t> numbers;
-  step_ = std::chrono::milliseconds(1);  // also of one part: complete_until() follows it
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    Link& link = links_[i];
-    longest_lead_ = std::max(longest_lead_, link.lead);
-    if (part_of(link.from) != part_of(link.to)) step_ = std::min(step_, link.lead);
-    const auto number = numbers.try_emplace(part_of(link.to), parts_.size()).first->second;
-    if (number == parts_.size()) parts_.emplace_back();
-    link.part = number;
-    link.source = parts_[number].events.add();
-    parts_[number].links.push_back(i);
-  }
   part_of_.resize(topology_.nodes());
-  for (const Link& link : links_) part_of_[link.to] = link.part;
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    Link& link = links_[i];
-    link.crosses = part_of_[link.from] != link.part;
-    if (link.crosses) parts_[part_of_[link.from]].crossing.push_back(i);
-  }
+  for (const Link& link : links_)
+    part_of_[link.to] =
+        numbers.try_emplace(part_of(link.to), static_cast<std::uint32_t>(numbers.size()))
+            .first->second;
+  parts_.resize(numbers.size());
+  step_ = std::chrono::milliseconds(1);  // also of one part: complete_until() follows it
+  for (std::uint32_t i = 0; i < links_.size(); ++i) add_to_parts(i);
+}
+
+void Network::add_to_parts(std::uint32_t number) {
+  const auto add_source = [&](Part& part) {
+    part.links.push_back(number);
+    return part.events.add();
+  };
+  Link& link = links_[number];
+  Part& sender = parts_[part_of_[link.from]];
+  link.part = part_of_[link.to];
+  link.source = add_source(parts_[link.part]);
+  link.crosses = part_of_[link.from] != link.part;
+  longest_lead_ = std::max(longest_lead_, link.lead);
+  if (!link.crosses) return;
+  // Neither a packet nor a pause reaches another part within a window.
+  step_ = std::min(step_, topology_.cables[number / 2].delay);
+  link.lead = link.link->config().delay;
+  sender.crossing.push_back(number);
+  if (link.asks_at_once) link.departures = add_source(sender);
 }
 
 /// The delay of a link includes those of the NICs and of the switch at its ends.
@@ -142,15 +149,19 @@ void Network::run_until(Instant until) {
   now_ = std::max(now_, until);
 }
 
-/// The first event of all parts.
-Instant Network::next_event() noexcept {
-  Instant first = pauses_.empty() ? Instant::max() : pauses_.top().at;
-  for (const Part& part : parts_)
+/// The first event of all parts. Hands over the pauses between parts.
+Instant Network::next_event() {
+  for (Part& part : parts_) {
+    for (const Pause& pause : part.pauses_across) parts_[part_of_[pause.node]].push(pause);
+    part.pauses_across.clear();
     for (const std::uint32_t number : part.crossing) {
       const Link& link = links_[number];
       parts_[link.part].events.set(link.source, next_at(link));
     }
-  for (const Part& part : parts_) first = std::min(first, part.events.next_at());
+  }
+  Instant first = Instant::max();
+  for (const Part& part : parts_)
+    first = std::min({first, part.events.next_at(), part.next_pause()});
   return first;
 }
 
@@ -195,8 +206,8 @@ std::uint64_t Network::events() const noexcept {
   for (;;) {
     const std::uint32_t source = part.events.next_source();
     const Instant at = part.events.at(source);
-    if (!pauses_.empty() && pauses_.top().at <= at && pauses_.top().at < end) {
-      take_pauses(pauses_.top().at);
+    if (!part.pauses.empty() && part.next_pause() <= at && part.next_pause() < end) [[unlikely]] {
+      take_pause(part);
       continue;
     }
     if (at >= end) return;
@@ -239,8 +250,13 @@ void Network::process(Link& link, Instant now) {
   if (link.asks_at_once) send_pauses(link.from, now);
 }
 
-/// Delivers what arrives from another part at `now`.
+/// Delivers what arrives from another part at `now`, or lets go what leaves for one.
 [[gnu::flatten]] void Network::process_crossing(Part& part, Link& link, Instant now) {
+  if (&part != &parts_[link.part]) {
+    send_until(link, now);
+    changed(link);
+    return send_pauses(link.from, now);
+  }
   for (; !link.arriving.empty() && link.arriving.front().at <= now; link.arriving.pop()) {
     if (link.link->on_leave) [[unlikely]]
       link.link->on_leave(now, link.arriving.front().packet);
@@ -273,18 +289,23 @@ void Network::send_pauses(Node node, Instant now) {
     const auto port = std::ranges::find(far, end.cable, &PortEnd::cable) - far.begin();
     const CableConfig& cable = topology_.cables[end.cable];
     const SwitchConfig& config = topology_.switches[node - topology_.hosts.size()];
-    pauses_.push({.at = now + cable.delay + response_to(config, cable),
-                  .number = pauses_sent_++,
-                  .node = end.to,
-                  .port = static_cast<std::uint16_t>(port),
-                  .paused = frame.paused});
+    const Pause pause{.at = now + cable.delay + response_to(config, cable),
+                      .node = end.to,
+                      .port = static_cast<std::uint16_t>(port),
+                      .paused = frame.paused};
+    Part& own = parts_[part_of_[node]];
+    if (part_of_[node] == part_of_[end.to])
+      own.push(pause);
+    else
+      own.pauses_across.push_back(pause);
   }
   caused.clear();
 }
 
-void Network::take_pauses(Instant now) {
-  const Pause pause = pauses_.top();
-  pauses_.pop();
+void Network::take_pause(Part& part) {
+  const Pause pause = part.pauses.top();
+  part.pauses.pop();
+  const Instant now = pause.at;
   if (topology_.is_host(pause.node)) {
     HostPause& host = host_pauses_[pause.node];
     if (!pause.paused && host.since != Instant::max()) host.sum += now - host.since;

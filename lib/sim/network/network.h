@@ -95,6 +95,7 @@ class Network {
     bool asks_at_once = false;
     std::uint32_t part = 0, source = 0;  // whose events its deliveries are, and which
     bool crosses = false;                // its sender is in another part
+    std::uint32_t departures = 0;        // if it crosses and asks at once: source of that part
     // If it crosses: what arrives in this window.
     transport::Fifo<SimLink::InFlight> arriving = transport::Fifo<SimLink::InFlight>(1);
   };
@@ -113,10 +114,22 @@ class Network {
     transport::EventQueue events;
     std::vector<std::uint32_t> links;     // by source
     std::vector<std::uint32_t> crossing;  // links from its nodes to other parts
+    std::priority_queue<Pause> pauses;    // to its nodes
+    std::uint64_t pauses_number = 0;      // of these, so far
+    std::vector<Pause> pauses_across;     // from its nodes to those of other parts, in a window
     std::uint64_t events_count = 0;
+
+    void push(Pause pause) {
+      pause.number = pauses_number++;
+      pauses.push(pause);
+    }
+    [[nodiscard]] Instant next_pause() const noexcept {
+      return pauses.empty() ? Instant::max() : pauses.top().at;
+    }
   };
 
   void add_parts();
+  void add_to_parts(std::uint32_t link);
   void add_links(const perf::NicConfig& nic);
   void add_hosts(const perf::NicConfig& nic, const transport::Memory& memory, std::uint64_t seed);
   void add_switches(std::uint32_t mtu, std::uint64_t seed);
@@ -125,13 +138,17 @@ class Network {
     return 2 * end.cable + (end.forward ? 0 : 1);
   }
   [[nodiscard]] static Instant next_at(const Link& link) noexcept;
-  /// Sets a link's next event. That of a link between parts changes only between windows.
+  /// Sets a link's next event. The next arrival of a link between parts changes between windows.
   void changed(const Link& link) noexcept {
-    if (!link.crosses) parts_[link.part].events.set(link.source, next_at(link));
+    if (!link.crosses)
+      parts_[link.part].events.set(link.source, next_at(link));
+    else if (link.asks_at_once)
+      parts_[part_of_[link.from]].events.set(link.departures,
+                                             link.from_switch->next_at(link.from_port));
   }
   void changed(Node node, std::uint16_t port) noexcept { changed(links_[link_out(node, port)]); }
   static void send_until(Link& link, Instant until);
-  [[nodiscard]] Instant next_event() noexcept;
+  [[nodiscard]] Instant next_event();
   void run_window(Instant end);
   void send_across(Part& part, Instant end);
   void run_part(Part& part, Instant end);
@@ -139,7 +156,7 @@ class Network {
   [[gnu::noinline]] void process_crossing(Part& part, Link& link, Instant now);
   void deliver(Link& link, const transport::Packet& packet, Instant now);
   void send_pauses(Node node, Instant now);
-  void take_pauses(Instant now);
+  void take_pause(Part& part);
 
   Topology topology_;
   Routes routes_;
@@ -159,8 +176,6 @@ class Network {
   std::unique_ptr<WorkerThreads> threads_;
   Duration step_{};          // of a window at most
   Duration longest_lead_{};  // of a link
-  std::priority_queue<Pause> pauses_;
-  std::uint64_t pauses_sent_ = 0;
   Instant now_, complete_until_;
 };
 

@@ -18,7 +18,7 @@ struct NetworkRunConfig {
   // Operation, size, QPs, NICs, seed, duration > 0, stop; the path is not used.
   lw::perf::PerfConfig perf;
   Duration sample = std::chrono::milliseconds(1);
-  Duration warm_up{};  // figures of a steady state leave it out; below the duration
+  Duration warm_up{};         // figures of a steady state leave it out; below the duration
   std::uint32_t threads = 1;  // at least 1; results do not depend on it
 };
 

@@ -466,8 +466,8 @@ TEST(Network, the_same_seed_gives_the_same_run_and_cnps_go_first) {
   EXPECT_NE(run_network(run).events, once.events);
 }
 
-/// A long cable makes two parts, which run one after the other. A switch with PFC that no packet
-/// passes makes them one again, in which all events are in the order of time.
+/// A long cable makes two parts, which run one after the other. Short cables to a switch that no
+/// packet passes make them one again, in which all events are in the order of time.
 TEST(Network, parts_that_run_alone_change_nothing) {
   NetworkRunConfig run =
       incast(star(4, {.name = "near", .buffer_bytes = 3'000'000}), milliseconds(40));
@@ -480,8 +480,9 @@ TEST(Network, parts_that_run_alone_change_nothing) {
   run.workload.sendings.front().qps = 4;
   run.perf.qp.rate_control = transport::RateControl::dcqcn;
   const NetworkResult parts = run_network(run);
-  t.switches.push_back({.name = "aside", .pause = true});
+  t.switches.push_back({.name = "aside"});
   t.cables.push_back({.a = near, .b = 7, .delay = microseconds(1)});
+  t.cables.push_back({.a = far, .b = 7, .delay = microseconds(1)});
   const NetworkResult one = run_network(run);
   EXPECT_GT(parts.dropped(), 0U);
   EXPECT_GT(parts.marked(), 0U);
@@ -499,6 +500,41 @@ TEST(Network, parts_that_run_alone_change_nothing) {
   list(parts, in_parts);
   list(one, in_one);
   EXPECT_EQ(in_parts, in_one);
+}
+
+/// The same without drops, as the far switch pauses the near one, on one thread and on two.
+TEST(Network, pauses_between_parts_and_threads_change_nothing) {
+  constexpr std::uint64_t kHeadroom = 4'000'000, kBuffer = 40'000'000;
+  const SwitchConfig near_config{
+      .name = "near", .buffer_bytes = kBuffer, .pause = true, .headroom_bytes = kHeadroom};
+  NetworkRunConfig run = incast(star(4, near_config), milliseconds(20));
+  Topology& t = run.topology;
+  t.switches.push_back(near_config);
+  t.switches[1].name = "far";
+  const Node near = 5, far = 6, aside = 7;
+  t.cables.back() = {.a = near, .b = far, .delay = microseconds(100)};
+  t.cables.push_back({.a = far, .b = 4, .rate_bps = 25 * kGbps, .delay = microseconds(1)});
+  run.workload.sendings.front().qps = 4;
+  const auto figures = [](const NetworkResult& of) {
+    std::vector<std::uint64_t> all = {of.packets};
+    for (const PortSample& sample : of.samples)
+      if (const PortResult& port = of.ports[sample.port]; port.node != aside && port.to != aside)
+        all.insert(all.end(),
+                   {sample.most_bytes, static_cast<std::uint64_t>(sample.paused.count())});
+    return all;
+  };
+  const NetworkResult parts = run_network(run);
+  EXPECT_EQ(parts.dropped(), 0U);
+  EXPECT_GT(parts.hosts_paused.count(), 0);
+  EXPECT_GT(port_to(parts, near, far).all.paused.count(), 0);
+  run.threads = 2;
+  EXPECT_EQ(figures(run_network(run)), figures(parts));
+  // As one part, with room for the headroom of one port more.
+  for (SwitchConfig& config : t.switches) config.buffer_bytes += kHeadroom;
+  t.switches.push_back({.name = "aside"});
+  t.cables.push_back({.a = near, .b = aside, .delay = microseconds(1)});
+  t.cables.push_back({.a = far, .b = aside, .delay = microseconds(1)});
+  EXPECT_EQ(figures(run_network(run)), figures(parts));
 }
 
 /// Two senders of eight QPs each, marked all the time: a notification point sends one CNP in 50 us
