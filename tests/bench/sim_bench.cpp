@@ -141,7 +141,7 @@ void two_sites_of_64_hosts(benchmark::State& state) {
   t.switches = {{.name = "west", .buffer_bytes = 64'000'000},
                 {.name = "east", .buffer_bytes = 64'000'000}};
   for (Node host = 0; host < 2 * kHosts; ++host) {
-    t.hosts.push_back("h" + std::to_string(host));
+    t.hosts.push_back(std::to_string(host));
     t.cables.push_back({.a = host,
                         .b = static_cast<Node>(2 * kHosts + host / kHosts),
                         .delay = std::chrono::microseconds(1)});
