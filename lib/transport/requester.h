@@ -75,8 +75,10 @@ class RetryTimer {
 /// 2018, section 3): each NAK names the expected PSN and a packet after the gap that arrived. A
 /// packet without such a report counts as lost when a later one has it, and is sent again before
 /// new packets; and once more for each report of a packet that was sent after that. If no such
-/// report comes, the timer expires: the oldest packet is sent again, and then all others that still
-/// count as lost.
+/// report comes, the timer expires: the oldest packet is sent again, then all others that still
+/// count as lost, and then the newest packet. IRN does not send the newest one. Its report shows
+/// which packets at the end of the messages were lost; without it, each of them would wait for an
+/// expiry of its own. (RFC 8985, 7, probes TCP's tail so.)
 class Requester {
  public:
   /// `memory` and `store` outlive it; `memory` holds the work requests' local addresses.
@@ -175,6 +177,8 @@ class Requester {
   void on_nak(const Packet& packet, Sequence s, Instant now);
   void on_selective_nak(const Packet& packet, Sequence s, Instant now);
   [[nodiscard]] Sequence find_lost() noexcept;
+  [[nodiscard]] Sequence newest_unreported() noexcept;
+  void note_sent_again(const Wqe& wqe, Sequence at) noexcept;
   void on_rnr(const Packet& packet, Sequence s, Instant now);
   void on_data(const Packet& packet, Sequence s, Instant now);
   bool take_data(const Packet& packet, Sequence s) noexcept;
@@ -184,7 +188,8 @@ class Requester {
   void forget_resent() noexcept;
   void look_again() noexcept {
     lost_ = find_lost();
-    usual_ = !broken_ && waits_until_ == kNever && !resends_oldest_ && reported_to_ <= una_;
+    usual_ = !broken_ && waits_until_ == kNever && !resends_oldest_ && !resends_newest_ &&
+             reported_to_ <= una_;
     known_ready_ = false;
   }
   [[gnu::noinline]] void lost_answer(Instant now);
@@ -222,6 +227,7 @@ class Requester {
   Fifo<Sequence> lost_again_;    // of those
   Sequence lost_ = kNone;        // the next one to be sent again
   bool resends_oldest_ = false;  // after an expiry
+  bool resends_newest_ = false;  // after an expiry, once all that count as lost are sent again
 
   Instant retry_at_ = kNever;
   Instant waits_until_ = kNever;  // after an RNR NAK, or while the NIC reacts to a NAK

@@ -217,6 +217,16 @@ bool RunningJob::done() const noexcept {
                              [&](const Rank& rank) { return rank.iteration() == config_.repeat; });
 }
 
+std::vector<StuckMessage> RunningJob::unanswered() const {
+  std::vector<StuckMessage> found;
+  for (const SendQueue& queue : queues_) {
+    if (queue.posted == 0) continue;
+    const std::uint32_t transfer = queue.messages.front().transfer;
+    found.push_back({schedule_[transfer].from, schedule_[transfer].to, step_[transfer]});
+  }
+  return found;
+}
+
 JobResult RunningJob::result() const {
   JobResult result = result_;
   for (std::size_t i = 0; i < ended_; ++i) {

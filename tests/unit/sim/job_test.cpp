@@ -338,6 +338,24 @@ TEST(JobParts, LossesAreRecovery) {
   }
 }
 
+/// Four senders fill a buffer of 64 packets until their messages end. No packet follows the last
+/// lost ones, so only the timer finds them: each sender's with one expiry, not with one a packet.
+TEST(Jobs, TheEndsOfMessagesThatAreLostTakeOneTimeout) {
+  auto config = job_run(free_star(5, microseconds(50)), {.bytes = 5 << 20});
+  config.perf.qp.recovery = transport::LossRecovery::selective_repeat;
+  config.perf.qp.timeout = 12;  // 16.8 ms
+  config.jobs[0].schedule.clear();
+  for (const std::uint32_t rank : {0u, 1u, 2u, 3u})
+    config.jobs[0].schedule.push_back({.from = rank, .to = 4, .bytes = 1 << 20});
+  config.topology.switches[0].buffer_bytes = 64 * 4200;
+  const NetworkResult result = run_network(config);
+  EXPECT_GT(result.dropped(), 500u);
+  EXPECT_GE(result.timeouts, 1u);
+  EXPECT_LE(result.timeouts, 4u);
+  ASSERT_EQ(result.jobs.at(0).iterations.size(), 1u);
+  EXPECT_LT(result.jobs.at(0).elapsed(), milliseconds(40));
+}
+
 /// Iterations are told apart though a rank may be ahead.
 TEST(Jobs, RanksThatAreAheadDoNotDisturb) {
   auto config = job_run(free_star(5, microseconds(5)),
