@@ -10,16 +10,15 @@ namespace lw::transport {
 
 Requester::Requester(const QpConfig& config, Memory& memory, PayloadStore& store)
     : config_(config),
-      headers_(headers_of(config)),
-      opcodes_(config.transport),
       memory_(memory),
       store_(store),
-      timer_(config),
+      opcodes_(opcodes_of(config.transport)),
       window_(config.recovery == LossRecovery::selective_repeat
                   ? std::min(config.psn_window, config.reorder_packets)
                   : config.psn_window),
       retries_left_(config.retry_count),
-      rnr_left_(config.rnr_retry) {}
+      rnr_left_(config.rnr_retry),
+      timer_(config) {}
 
 /// Selective repeat: sends one packet again, independent of the cursor.
 void Requester::next_lost(Instant now, Packet& packet) {
