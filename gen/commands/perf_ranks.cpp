@@ -46,16 +46,22 @@ Result<void> check_addresses(const std::vector<RankSelf>& ranks) {
   return {};
 }
 
-/// The part of a rank: incast's rank 0 only responds, its others only send; of all-to-all each rank
-/// does both.
+/// Whether a rank sends to another one.
+bool sends_to(perf::PerfPattern pattern, std::size_t from, std::size_t to, std::size_t ranks) {
+  if (pattern == perf::PerfPattern::ring) return to == (from + 1) % ranks;
+  return from != to && (pattern != perf::PerfPattern::incast || to == 0);
+}
+
+/// The part of a rank: incast's rank 0 only responds, its others only send; of the other patterns
+/// each rank does both.
 RankPart part_of_rank(const PerfRanksOptions& options, const std::vector<RankSelf>& ranks,
                       std::size_t own, const OwnAddress& address) {
-  const bool incast = options.perf.pattern == perf::PerfPattern::incast;
-  RankPart part{.own = address, .peers = {}, .responds = !incast || own == 0};
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    const bool peer = rank != own && (!incast || rank == 0);
-    if (peer) part.peers.push_back(*wire::parse_ip(ranks[rank].address));
-  }
+  const perf::PerfPattern pattern = options.perf.pattern;
+  RankPart part{
+      .own = address, .peers = {}, .responds = pattern != perf::PerfPattern::incast || own == 0};
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+    if (sends_to(pattern, own, rank, ranks.size()))
+      part.peers.push_back(*wire::parse_ip(ranks[rank].address));
   return part;
 }
 

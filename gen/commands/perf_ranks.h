@@ -24,8 +24,8 @@ struct PerfRanksOptions {
   bool json = false;
 };
 
-/// Runs `--pattern incast` or `all-to-all` as one of the ranks that mpirun started. Rank 0 prints
-/// the report of all. Returns the exit code, which is the same on all ranks.
+/// Runs `--pattern incast`, `all-to-all` or `ring` as one of the ranks that mpirun started. Rank 0
+/// prints the report of all. Returns the exit code, which is the same on all ranks.
 ExitCode perf_as_rank(const PerfRanksOptions& options, const perf::PerfConfig& config,
                       const std::atomic<bool>& stop);
 

@@ -120,7 +120,7 @@ Result<void> check_usage(const Given& given, const PerfCommand& command) {
   if (command.endpoint.port.empty())
     return refuse("--port", "expected a port; without one, `roce-gen sim` simulates the run");
   if (given.has("--start-skew"))
-    return refuse("--start-skew", "goes with --pattern incast and all-to-all");
+    return refuse("--start-skew", "goes with --pattern incast, all-to-all and ring");
   if (auto fits = check_conflicts(given, shared_conflicts(given, command)); !fits) return fits;
   if (auto known = command.verdicts.check(output_of(command.pattern())); !known) return known;
   if (const auto plain = check_file_name(command.pcap, true); !plain)

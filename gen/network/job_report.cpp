@@ -303,20 +303,43 @@ std::string jobs_text(const std::vector<JobReport>& jobs) {
   return times_table(jobs) + "\n" + parts_table(jobs);
 }
 
+namespace {
+
+/// "1 of 3 iterations have not ended: 2 messages wait for ever, ..."
+std::string unended_text(const JobReport& job) {
+  const auto left = job.config.repeat - job.result.iterations.size();
+  std::string text =
+      fmt::format("{} of {} {} not ended", format_count(left),
+                  counted(job.config.repeat, "iteration"), left == 1 ? "has" : "have");
+  const auto& stuck = job.result.stuck;
+  if (stuck.empty()) return text;
+  const auto host = [&](std::uint32_t rank) { return job.topology.hosts[job.config.ranks[rank]]; };
+  return text +
+         fmt::format(
+             ": {} for ever, the first from {} to {} (step {}): a packet was lost, "
+             "no later one shows it, and --timeout 0 sets no timer",
+             stuck.size() == 1 ? "1 message waits" : fmt::format("{} messages wait", stuck.size()),
+             host(stuck.front().from), host(stuck.front().to), stuck.front().step);
+}
+
+std::string_view remedy_of(const JobReport& job, const NetworkResult& run) noexcept {
+  if (!job.result.stuck.empty()) return "set a local ACK timeout: --timeout";
+  return run.failed == 0 && !run.stopped ? "allow more time: --duration" : "";
+}
+
+}  // namespace
+
 void observe_jobs(Judge& judge, const std::vector<JobReport>& jobs, const NetworkResult& run) {
-  for (const JobReport& job : jobs) {
-    const std::size_t left = job.config.repeat - job.result.iterations.size();
+  for (const JobReport& job : jobs)
     judge.add({.name = "jobs",
                .of = job.config.name,
                .value = job.ended() ? 0 : 1,
                .text = job.ended()
                            ? fmt::format("{} in {}", counted(job.config.repeat, "iteration"),
                                          format_duration(job.result.elapsed()))
-                           : fmt::format("{} of {} have not ended", format_count(left),
-                                         counted(job.config.repeat, "iteration")),
+                           : unended_text(job),
                .count = job.config.repeat,
-               .remedy = run.failed == 0 && !run.stopped ? "allow more time: --duration" : ""});
-  }
+               .remedy = std::string(remedy_of(job, run))});
 }
 
 std::optional<report::Plot> jobs_plot(const std::vector<JobReport>& jobs) {

@@ -156,6 +156,12 @@ std::string_view failure_of(const NetworkReport& report) {
   return failure ? transport::name_of(failure->status) : std::string_view{};
 }
 
+std::string failure_text_of(const NetworkReport& report) {
+  const auto& failure = report.result.failure;
+  return failure_text(report.result.failed, failure,
+                      failure ? report.file.topology.name(failure->host) : std::string());
+}
+
 std::optional<double> least_gbps(const NetworkReport& report) {
   const auto& rates = report.result.flow_bps;
   if (rates.empty()) return std::nullopt;
@@ -462,8 +468,7 @@ void observe_network(Judge& judge, const NetworkReport& r) {
              .broken = stuck_text(r)});
   judge.add({.name = "failed",
              .value = static_cast<double>(r.result.failed),
-             .text = r.result.failed == 0 ? "no work request failed"
-                                          : failure_text(r.result.failed, r.result.failure),
+             .text = r.result.failed == 0 ? "no work request failed" : failure_text_of(r),
              .count = r.result.flows.size() + r.jobs.size()});
   judge.add({.name = "deadlock",
              .value = static_cast<double>(r.result.deadlocks.size()),

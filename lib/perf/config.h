@@ -77,11 +77,11 @@ struct PerfConfig {
   [[nodiscard]] std::uint64_t ways() const noexcept { return both ? 2 : 1; }
 };
 
-/// What a run measures. The RDMA programming study counts ping and blast in its own way; incast and
-/// all_to_all are of several processes.
-enum class PerfPattern : std::uint8_t { bw, lat, ping, blast, incast, all_to_all };
-inline constexpr std::array<std::string_view, 6> kPatternNames = {"bw",    "lat",    "ping",
-                                                                  "blast", "incast", "all-to-all"};
+/// What a run measures. The RDMA programming study counts ping and blast in its own way; incast,
+/// all_to_all and ring are of several processes.
+enum class PerfPattern : std::uint8_t { bw, lat, ping, blast, incast, all_to_all, ring };
+inline constexpr std::array<std::string_view, 7> kPatternNames = {
+    "bw", "lat", "ping", "blast", "incast", "all-to-all", "ring"};
 constexpr std::string_view name_of(PerfPattern pattern) noexcept {
   return kPatternNames[static_cast<std::size_t>(pattern)];
 }

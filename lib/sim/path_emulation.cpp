@@ -18,15 +18,17 @@ namespace {
 
 /// Whether the headers differ at most in the fields that PacketHeaders::of() writes.
 bool alike(const Packet& a, const Packet& b) noexcept {
-  return a.opcode == b.opcode && a.from_host == b.from_host && a.to_host == b.to_host &&
-         a.payload == b.payload && a.congestion_experienced == b.congestion_experienced &&
+  return a.opcode == b.opcode && a.payload == b.payload &&
+         a.congestion_experienced == b.congestion_experienced &&
          a.solicited_event == b.solicited_event && a.word == b.word && a.swap_add == b.swap_add;
 }
 
+bool between_same_hosts(const Packet& a, const Packet& b) noexcept {
+  return a.from_host == b.from_host && a.to_host == b.to_host;
+}
+
 std::size_t hash_of(const Packet& p) noexcept {
-  const std::uint64_t mixed = (std::uint64_t{p.to_host} << 24 ^ std::uint64_t{p.from_host} << 40 ^
-                               std::uint64_t{p.opcode} << 16 ^ p.payload) *
-                              0x9e3779b97f4a7c15;
+  const std::uint64_t mixed = (std::uint64_t{p.opcode} << 16 ^ p.payload) * 0x9e3779b97f4a7c15;
   return static_cast<std::size_t>(mixed >> 40);
 }
 
@@ -46,12 +48,25 @@ void PacketHeaders::compose(Headers& headers, const Packet& packet) {
   headers.bytes.assign(kept.begin(), kept.end());
   headers.envelope = roce::open_envelope(headers.bytes, frame.size());
   const roce::Frame parsed = *roce::parse(headers.envelope);
+  headers.ethernet = writable(headers.envelope.ethernet);
+  headers.ipv4 = writable(headers.envelope.ipv4);
   headers.udp = writable(headers.envelope.udp);
   headers.bth = writable(parsed.bth);
   headers.deth = writable(parsed.deth);
   headers.reth = writable(parsed.reth);
   headers.atomiceth = writable(parsed.atomiceth);
   headers.aeth = writable(parsed.aeth);
+}
+
+void PacketHeaders::set_addresses(Headers& headers, const Packet& packet) {
+  headers.like.from_host = packet.from_host;
+  headers.like.to_host = packet.to_host;
+  headers.ethernet->source = transport::mac_of(packet.from_host);
+  headers.ethernet->destination = transport::mac_of(packet.to_host);
+  headers.ipv4->source = transport::ip_of(packet.from_host);
+  headers.ipv4->destination = transport::ip_of(packet.to_host);
+  headers.ipv4->checksum.set(
+      wire::ipv4_checksum(std::as_bytes(std::span<const wire::Ipv4>(headers.ipv4, 1))));
 }
 
 /// Returns the slot with the packet's headers; otherwise an empty slot, or any slot of its set.
@@ -64,7 +79,11 @@ PacketHeaders::Headers& PacketHeaders::place_of(const Packet& packet) {
 
 const roce::Envelope& PacketHeaders::of(const Packet& packet) {
   Headers& headers = place_of(packet);
-  if (headers.bth == nullptr || !alike(headers.like, packet)) compose(headers, packet);
+  if (headers.bth == nullptr || !alike(headers.like, packet)) {
+    compose(headers, packet);
+  } else if (!between_same_hosts(headers.like, packet)) {
+    set_addresses(headers, packet);
+  }
   headers.udp->source_port.set(transport::source_port_of(packet));
   headers.bth->dest_qp.set(packet.dest_qp);
   headers.bth->set_psn(packet.psn);

@@ -23,7 +23,7 @@ class ReactionPoint {
   /// Rates of NICs are whole Mb/s: a rate that is this close to the highest one has reached it.
   static constexpr double kGranularityBps = 1e6;
 
-  /// `link_bps`: link rate in b/s, > 0.
+  /// `link_bps`: link rate in b/s, > 0. `config` outlives the object.
   ReactionPoint(const DcqcnConfig& config, double link_bps) noexcept;
 
   void on_cnp(Instant now) noexcept;
@@ -60,7 +60,7 @@ class ReactionPoint {
   void increase_timed(Instant now) noexcept;
   void increase(Increase kind) noexcept;
 
-  DcqcnConfig config_;
+  const DcqcnConfig& config_;
   double most_, least_;      // b/s
   double current_, target_;  // b/s
   double alpha_ = 0;
@@ -90,6 +90,7 @@ class NotificationPoint {
 /// Rate limit of a QP: computes when its next data packet may be sent.
 class Pacing {
  public:
+  /// `config` outlives it.
   explicit Pacing(const QpConfig& config) noexcept
       : control_(config.rate_control),
         below_link_(config.below_link_rate),

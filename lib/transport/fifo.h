@@ -6,18 +6,20 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace lw::transport {
 
 /// FIFO queue on one array that doubles when it is full. Index 0 is the front. One thread.
+///
+/// The array begins with one place, at the first item: a queue that never has two items uses the
+/// same cache lines for all of them, and one that has none uses no memory. A QP has eight queues,
+/// and a simulation thousands of QPs.
 template <class Item>
 class Fifo {
  public:
-  /// Holds `capacity` items, rounded up to a power of two, before it first grows.
-  explicit Fifo(std::size_t capacity = 8)
-      : items_(std::bit_ceil(capacity)), mask_(items_.size() - 1) {}
-
   [[nodiscard]] std::size_t size() const noexcept { return tail_ - head_; }
   [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
 
@@ -32,7 +34,7 @@ class Fifo {
   /// Returns the free slot after the last item. commit() makes it the last item; until then any
   /// other call may overwrite it.
   Item& spare() {
-    if (size() > mask_) [[unlikely]]
+    if (size() == mask_ + 1) [[unlikely]]
       grow();
     return items_[tail_ & mask_];
   }
@@ -56,18 +58,18 @@ class Fifo {
  private:
   /// Out of line: inlined, it cost a simulated packet 18 instructions for saved registers.
   [[gnu::noinline, gnu::cold]] void grow() {
-    std::vector<Item> larger(2 * items_.size());
-    const std::size_t count = size();
+    const std::size_t count = size(), capacity = std::max<std::size_t>(1, 2 * (mask_ + 1));
+    auto larger = std::make_unique<Item[]>(capacity);
     for (std::size_t i = 0; i < count; ++i) larger[i] = (*this)[i];
-    items_.swap(larger);
-    mask_ = items_.size() - 1;
+    items_ = std::move(larger);
+    mask_ = capacity - 1;
     head_ = 0;
     tail_ = count;
   }
 
-  std::vector<Item> items_;
-  std::size_t mask_;  // for indexes; taken from the vector's size(), it would need a division
-  std::size_t head_ = 0, tail_ = 0;  // not wrapped; masked on use
+  std::unique_ptr<Item[]> items_;
+  std::size_t mask_ = ~std::size_t{0};  // of indexes: one less than the places; without any, 0 - 1
+  std::size_t head_ = 0, tail_ = 0;     // not wrapped; masked on use
 };
 
 /// A bitmap over a window of numbers that only moves upwards, for selective repeat. Bits before the

@@ -113,6 +113,7 @@ enum class Refusal : std::uint8_t {
 /// lengths and positions, consumes receives, and reports complete messages. (IBTA vol. 1, 9.7.4.1)
 class MessageSink {
  public:
+  /// All three outlive it.
   MessageSink(const QpConfig& config, Memory& memory, PayloadStore& store)
       : config_(config), memory_(memory), store_(store) {}
 
@@ -152,18 +153,17 @@ class MessageSink {
   }
   void report(const Packet& packet, const OpcodeMeaning& meaning, Instant now);
 
-  QpConfig config_;
+  const QpConfig& config_;
   Memory& memory_;
   PayloadStore& store_;
-  Fifo<Receive> receives_;  // the front one belongs to the open SEND
-  Fifo<Completion> arrivals_;
-
   bool open_ = false;
   wire::Operation operation_{};
   std::uint64_t va_ = 0;
   std::uint64_t room_ = 0;  // a WRITE's length, or the length of a SEND's receive
   std::uint64_t got_ = 0;
   std::uint64_t messages_ = 0, payload_bytes_ = 0;
+  Fifo<Completion> arrivals_;
+  Fifo<Receive> receives_;  // the front one belongs to the open SEND
 };
 
 // In the header because each packet that a simulation delivers passes through them.

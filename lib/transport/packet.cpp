@@ -49,6 +49,12 @@ std::array<OpcodeMeaning, 32> meanings() noexcept {
 
 const std::array<OpcodeMeaning, 32> kMeanings = meanings();
 
+const OpcodeSet& opcodes_of(wire::Transport transport) noexcept {
+  using wire::Transport;
+  static const OpcodeSet rc(Transport::rc), uc(Transport::uc), ud(Transport::ud);
+  return transport == Transport::rc ? rc : transport == Transport::uc ? uc : ud;
+}
+
 OpcodeSet::OpcodeSet(wire::Transport transport) noexcept {
   for (const wire::OpcodeInfo& info : wire::all_opcodes()) {
     if (info.transport != transport) continue;

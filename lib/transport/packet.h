@@ -101,6 +101,9 @@ class OpcodeSet {
   std::array<std::uint8_t, kOperations * 4 * 3> opcodes_{};
 };
 
+/// Those of a transport. All its QPs use the same rows, which then stay in the caches.
+const OpcodeSet& opcodes_of(wire::Transport transport) noexcept;
+
 /// Position of packet `index` of `count`.
 constexpr wire::Position position_of(std::uint64_t index, std::uint64_t count) noexcept {
   if (count == 1) return wire::Position::only;

@@ -22,7 +22,8 @@ enum class LossRecovery : std::uint8_t {
 
 enum class RateControl : std::uint8_t { none, fixed, dcqcn };
 
-/// Configuration of a QP. Defaults are ConnectX's where it has any.
+/// Configuration of a QP. Defaults are ConnectX's where it has any. What most packets need comes
+/// first: it is one cache line.
 struct QpConfig {
   wire::Transport transport = wire::Transport::rc;  // rc, uc or ud
   /// Payload of a packet that is not the last of its message: a path MTU, or between our own
@@ -42,6 +43,13 @@ struct QpConfig {
   std::uint32_t psn_window = 1u << 23;  // PSNs not acknowledged, <= 2^23 (IBTA 9.7.2)
   /// Whether SENDs wait for credits that the responder's ACKs announce. (IBTA vol. 1, 9.7.7.2)
   bool end_to_end_credits = false;
+  /// The responder never lacks a receive; the bytes of SENDs are dropped.
+  bool endless_receives = false;
+  /// Reports a WRITE's arrival as a completion, for applications that poll memory.
+  bool report_writes = false;
+  /// Reports the arrival of a READ or an atomic as a completion; of a READ before its data is read,
+  /// for applications that produce the data then.
+  bool report_fetches = false;
 
   /// AckReq is set on a message's last packet and on each N-th packet; 0: on the last only.
   std::uint32_t ack_every = 64;
@@ -58,6 +66,7 @@ struct QpConfig {
   LossRecovery recovery = LossRecovery::go_back_n;
   /// From the arrival of a NAK of a gap in the PSNs until the requester retransmits; go-back-N.
   Duration nak_reaction{};
+  std::uint32_t q_key = 0x11111111;          // UD
   std::uint32_t reorder_packets = 1u << 16;  // selective repeat: most packets kept after gaps
 
   /// Least time from the last packet of a request to the first of the next one, begin to begin.
@@ -71,25 +80,15 @@ struct QpConfig {
   /// Marked packets make CNPs also without DCQCN: NICs have a notification point of their own.
   bool notifies = false;
   DcqcnConfig dcqcn;
-
-  /// The responder never lacks a receive; the bytes of SENDs are dropped.
-  bool endless_receives = false;
-  /// Reports a WRITE's arrival as a completion, for applications that poll memory.
-  bool report_writes = false;
-  /// Reports the arrival of a READ or an atomic as a completion; of a READ before its data is read,
-  /// for applications that produce the data then.
-  bool report_fetches = false;
-  std::uint32_t q_key = 0x11111111;  // UD
 };
 
-/// A packet with the fields common to all packets of a QP: source and destination.
-inline Packet headers_of(const QpConfig& config) noexcept {
-  Packet packet;
+/// Sets the fields common to all packets of a QP, source and destination, and clears the others.
+inline void set_headers(Packet& packet, const QpConfig& config) noexcept {
+  packet = Packet{};
   packet.dest_qp = config.dest_qpn;
   packet.source_qp = config.qpn;
   packet.from_host = config.host;
   packet.to_host = config.dest_host;
-  return packet;
 }
 
 /// 4.096 us x 2^exponent; exponent 0..31.

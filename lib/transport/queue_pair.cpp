@@ -5,23 +5,25 @@ namespace lw::transport {
 
 QueuePair::QueuePair(const QpConfig& config, Memory& memory, PayloadStore& store)
     : config_(config),
-      requester_(config, memory, store),
-      responder_(config, memory, store),
-      datagram_responder_(config, memory, store),
-      pacing_(config),
-      own_notifications_(config.dcqcn),
-      has_message_gap_(config.message_gap > Duration{}) {}
+      has_message_gap_(config.message_gap > Duration{}),
+      pacing_(config_),
+      requester_(config_, memory, store),
+      responder_(config_, memory, store),
+      own_notifications_(config.dcqcn) {
+  if (datagrams())
+    datagram_responder_ = std::make_unique<DatagramResponder>(config_, memory, store);
+}
 
 bool QueuePair::post(const Receive& receive) {
-  return datagrams() ? datagram_responder_.post(receive) : responder_.post(receive);
+  return datagrams() ? datagram_responder_->post(receive) : responder_.post(receive);
 }
 
 const ResponderCounters& QueuePair::responder_counters() const noexcept {
-  return datagrams() ? datagram_responder_.counters() : responder_.counters();
+  return datagrams() ? datagram_responder_->counters() : responder_.counters();
 }
 
 const MessageSink& QueuePair::sink() const noexcept {
-  return datagrams() ? datagram_responder_.sink() : responder_.sink();
+  return datagrams() ? datagram_responder_->sink() : responder_.sink();
 }
 
 /// A marked packet causes a CNP, at once or once it is generated, unless it is too early for one.
@@ -48,7 +50,7 @@ void QueuePair::notify(Packet& packet) noexcept {
   constexpr std::uint32_t kCnpPayload = 16;
   cnp_due_ = false;
   ++cnps_sent_;
-  packet = headers_of(config_);
+  set_headers(packet, config_);
   packet.opcode = kCnpOpcode;
   packet.payload = kCnpPayload;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
+
 #include "transport/dcqcn.h"
 #include "transport/requester_impl.h"
 #include "transport/responder.h"
@@ -9,7 +11,7 @@ namespace lw::transport {
 
 /// A QP: requester, responder, congestion control, and the order of their packets. The caller moves
 /// packets, passes the time, and owns memory and payload store, which outlive it. One thread.
-class QueuePair {
+class alignas(64) QueuePair {
  public:
   QueuePair(const QpConfig& config, Memory& memory, PayloadStore& store);
   QueuePair(const QueuePair&) = delete;
@@ -57,7 +59,7 @@ class QueuePair {
 
   Fifo<Completion>& completions() noexcept { return requester_.completions(); }
   Fifo<Completion>& arrivals() noexcept {
-    return datagrams() ? datagram_responder_.arrivals() : responder_.arrivals();
+    return datagrams() ? datagram_responder_->arrivals() : responder_.arrivals();
   }
   [[nodiscard]] bool broken() const noexcept { return requester_.broken() || responder_.broken(); }
 
@@ -74,20 +76,20 @@ class QueuePair {
   void note_mark(Instant now) noexcept;
   void notify(Packet& packet) noexcept;
 
-  QpConfig config_;
-  Requester requester_;
-  Responder responder_;
-  DatagramResponder datagram_responder_;
-  Pacing pacing_;
-  NotificationPoint own_notifications_;
-  NotificationPoint* notifications_ = &own_notifications_;
+  QpConfig config_;                // of all parts
   Instant cnp_ready_at_ = kNever;  // a CNP that is being generated
+  Instant paced_until_ = kNever;
+  Instant message_ready_at_;  // the next message may begin
   bool cnp_due_ = false;
   bool has_message_gap_ = false;
   bool response_was_last_ = false;
+  Pacing pacing_;
+  Requester requester_;
+  Responder responder_;
+  std::unique_ptr<DatagramResponder> datagram_responder_;  // of UC and UD only
+  NotificationPoint own_notifications_;
+  NotificationPoint* notifications_ = &own_notifications_;
   std::uint64_t cnps_sent_ = 0;
-  Instant paced_until_ = kNever;
-  Instant message_ready_at_;  // the next message may begin
 };
 
 // In the header because a simulation spends most of its time in these three.
@@ -101,7 +103,7 @@ inline bool QueuePair::receive(const Packet& packet, Instant now) {
   if (packet.opcode == kCnpOpcode) {
     pacing_.on_cnp(now);
   } else if (datagrams()) {
-    datagram_responder_.receive(packet, now);
+    datagram_responder_->receive(packet, now);
   } else {
     responder_.receive(packet, now);
   }

@@ -10,16 +10,15 @@ namespace lw::transport {
 
 Requester::Requester(const QpConfig& config, Memory& memory, PayloadStore& store)
     : config_(config),
-      headers_(headers_of(config)),
-      opcodes_(config.transport),
       memory_(memory),
       store_(store),
-      timer_(config),
+      opcodes_(opcodes_of(config.transport)),
       window_(config.recovery == LossRecovery::selective_repeat
                   ? std::min(config.psn_window, config.reorder_packets)
                   : config.psn_window),
       retries_left_(config.retry_count),
-      rnr_left_(config.rnr_retry) {}
+      rnr_left_(config.rnr_retry),
+      timer_(config) {}
 
 /// Selective repeat: sends one packet again, independent of the cursor.
 void Requester::next_lost(Instant now, Packet& packet) {
@@ -29,20 +28,27 @@ void Requester::next_lost(Instant now, Packet& packet) {
   ++counters_.retransmitted;
   make(packet, wqe, at);
   packet.ack_req = true;
-  if (!resends_oldest_ && !lost_again_.empty()) {
-    lost_again_.pop();  // it is the first of them: see find_lost()
-  } else {
-    lost_from_ = wqe.fetches ? wqe.end() : at + 1;
-  }
-  resends_oldest_ = false;
+  note_sent_again(wqe, at);
   resent_.sent(at, high_);
   if (retry_at_ == kNever) retry_at_ = timer_.from(now);
   look_again();
 }
 
+/// Selective repeat: packet `at`, which find_lost() returned, has been sent again.
+void Requester::note_sent_again(const Wqe& wqe, Sequence at) noexcept {
+  if (!resends_oldest_ && !lost_again_.empty()) return lost_again_.pop();  // the first of them
+  if (resends_oldest_ || at < reported_to_) {
+    lost_from_ = wqe.fetches ? wqe.end() : at + 1;
+    resends_oldest_ = false;
+  } else {
+    resends_newest_ = false;
+  }
+}
+
 /// Selective repeat: the next packet to send again, or kNone. After an expiry it is the oldest;
 /// otherwise it is one that was lost again, or a packet without a report, if a later packet has
-/// one. A READ request uses several PSNs: only the first is reported.
+/// one; after an expiry, the newest is the last. A READ request uses several PSNs: only the first
+/// is reported.
 Requester::Sequence Requester::find_lost() noexcept {
   if (resends_oldest_) return una_;
   for (; !lost_again_.empty(); lost_again_.pop()) {
@@ -56,7 +62,16 @@ Requester::Sequence Requester::find_lost() noexcept {
     if (!wqe.fetches || s == wqe.first) return s;
     s = wqe.end() - 1;
   }
-  return kNone;
+  return resends_newest_ ? newest_unreported() : kNone;
+}
+
+/// Selective repeat: the newest packet, if neither its report nor its turn comes; or kNone. Not a
+/// READ request, whose repetition would bring all its data again.
+Requester::Sequence Requester::newest_unreported() noexcept {
+  const Sequence newest = high_ - 1;
+  resends_newest_ = newest >= std::max(una_, reported_to_) && cursor_ == high_ &&
+                    lost_from_ <= newest && !wqe_at(newest).fetches;
+  return resends_newest_ ? newest : kNone;
 }
 
 Requester::Wqe& Requester::wqe_at(Sequence s) noexcept {
@@ -153,7 +168,7 @@ void Requester::go_back(Instant now) {
   reported_to_ = lost_from_ = una_;
   reported_.clear(una_);
   forget_resent();
-  resends_oldest_ = false;
+  resends_oldest_ = resends_newest_ = false;
   look_again();
   timed_at_ = kNever;  // a packet sent twice can't be measured
   retry_at_ = timer_.from(now);
@@ -259,7 +274,7 @@ void Requester::expire(Instant now) {
       config_.recovery == LossRecovery::selective_repeat && !queue_.front().fetches;
   if (!selective) return go_back(now);
   timed_at_ = kNever;
-  resends_oldest_ = true;
+  resends_oldest_ = resends_newest_ = true;
   lost_from_ = una_;
   forget_resent();
   look_again();

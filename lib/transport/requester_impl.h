@@ -71,7 +71,7 @@ inline void Requester::sent(Sequence at, Sequence end, Instant now) {
 
 inline void Requester::make(Packet& packet, const Wqe& wqe, Sequence at) {
   const std::uint64_t index = at - wqe.first;
-  packet = headers_;
+  set_headers(packet, config_);
   packet.psn = psn_of(at);
   if (wqe.fetches) {
     fill_fetch(packet, wqe, index);

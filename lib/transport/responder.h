@@ -30,6 +30,7 @@ struct ResponderCounters {
 /// (IRN adds a field for it, which no RoCE header has.)
 class Responder {
  public:
+  /// All three outlive it.
   Responder(const QpConfig& config, Memory& memory, PayloadStore& store);
   ~Responder();
   Responder(const Responder&) = delete;
@@ -86,23 +87,24 @@ class Responder {
     return counted ? credit_code(sink_.receives()) : wire::Aeth::kUnlimitedCredits;
   }
 
-  QpConfig config_;
+  // What each packet needs comes first: see Requester.
+  const QpConfig& config_;
   Memory& memory_;
   PayloadStore& store_;
-  MessageSink sink_;
-  ResponseQueue responses_;
-
   Sequence expected_ = 0;
   std::uint32_t msn_ = 0;     // 24 bits on the wire
   bool nak_pending_ = false;  // a NAK was sent for the gap at expected_
   bool broken_ = false;
+  std::size_t waiting_ = 0;  // packets in kept_
+  ResponderCounters counters_;
+  MessageSink sink_;
+  ResponseQueue responses_;
+
   Fifo<DoneAtomic> done_atomics_;
   // Selective repeat.
   SlidingBits arrived_;  // packets after a gap, from expected_ on
   // the packets in arrived_, by sequence number modulo its size, a power of two
   std::vector<Packet> kept_;
-  std::size_t waiting_ = 0;  // number of these packets
-  ResponderCounters counters_;
 };
 
 /// The receiving half of a UC or UD QP: delivers complete messages only and sends no response.
@@ -110,6 +112,7 @@ class Responder {
 /// a message. (IBTA vol. 1, 9.8.2 and 9.8.3)
 class DatagramResponder {
  public:
+  /// All three outlive it.
   DatagramResponder(const QpConfig& config, Memory& memory, PayloadStore& store)
       : config_(config), sink_(config, memory, store), expected_(config.receive_psn) {}
 
@@ -122,7 +125,7 @@ class DatagramResponder {
   [[nodiscard]] const ResponderCounters& counters() const noexcept { return counters_; }
 
  private:
-  QpConfig config_;
+  const QpConfig& config_;
   MessageSink sink_;
   wire::Psn expected_;
   ResponderCounters counters_;

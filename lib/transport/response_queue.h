@@ -19,14 +19,9 @@ class ResponseQueue {
   /// one each; a peer that repeats READs or atomics without end must not fill memory.
   static constexpr std::size_t kMost = 1024;
 
+  /// All three outlive it.
   ResponseQueue(const QpConfig& config, Memory& memory, PayloadStore& store)
-      : config_(config),
-        opcodes_(config.transport),
-        ack_(headers_of(config)),
-        memory_(memory),
-        store_(store) {
-    ack_.opcode = opcodes_.of(wire::Operation::ack, wire::Position::only);
-  }
+      : config_(config), opcodes_(opcodes_of(config.transport)), memory_(memory), store_(store) {}
 
   /// Adds an ACK or NAK with this syndrome. A newer ACK replaces a queued one, if allowed.
   void acknowledge(wire::Psn psn, std::uint8_t syndrome, std::uint32_t msn) {
@@ -55,7 +50,8 @@ class ResponseQueue {
   /// now.
   void next(Packet& packet) {
     Item& item = items_.front();
-    packet = ack_;
+    set_headers(packet, config_);
+    packet.opcode = opcodes_.of(wire::Operation::ack, wire::Position::only);
     packet.psn = item.psn + item.sent;
     packet.syndrome = item.syndrome;
     packet.msn = item.msn;
@@ -105,9 +101,8 @@ class ResponseQueue {
     ++item.sent;
   }
 
-  QpConfig config_;
-  OpcodeSet opcodes_;
-  Packet ack_;  // common to all responses
+  const QpConfig& config_;
+  const OpcodeSet& opcodes_;
   Memory& memory_;
   PayloadStore& store_;
   Fifo<Item> items_;

@@ -248,11 +248,11 @@ size = "64KiB"
         self.assertEqual(len(set(names)), len(names))
         self.assertIn('a-border->b-border#4', names)
 
-    def job(self, *keys, duration='10s', code=0):
+    def job(self, *keys, options=(), duration='10s', code=0):
         file = self.folder / 'job.toml'
         file.write_text('[fabric]\nkind = "two-sites"\nhosts = 4\ndistance = "300km"\n[[job]]\n' +
                         ''.join(key + '\n' for key in keys), encoding='utf-8')
-        return self.run_gen('sim', file, '--duration', duration, '--json', code=code)
+        return self.run_gen('sim', file, '--duration', duration, '--json', *options, code=code)
 
     def test_a_job_is_compared_with_one_site_and_an_ideal_network(self):
         """Two of the eight hops of a ring are 300 km long, and 14 messages in a row pass four of them."""
@@ -314,6 +314,30 @@ size = "64KiB"
         report = json.loads(done.stdout)
         self.assertFalse(report['jobs'][0]['ended'])
         self.assertIn('of 30 iterations have not ended', report['verdict']['headline'])
+
+    def job_with_losses(self, *options, code):
+        """A hierarchical all-reduce whose bursts overflow a switch's buffer at the ends of messages."""
+        return self.job('ranks = "*-h*"', 'collective = "all-reduce"', 'algorithm = "hierarchical"',
+                        'size = "16MiB"', '[switches]', 'buffer = "1MB"', options=options, duration='20s', code=code)
+
+    def test_lost_ends_of_messages_cost_one_timeout_each(self):
+        done = self.job_with_losses('--selective-repeat', '--timeout', '14', code=0)
+        report = json.loads(done.stdout)
+        self.assertTrue(report['jobs'][0]['ended'], done.stdout)
+        self.assertGreater(report['dropped'], 100)
+        self.assertLess(report['timeouts'], report['dropped'] / 20)
+
+    def test_a_job_that_waits_for_ever_says_so(self):
+        done = self.job_with_losses('--selective-repeat', '--timeout', '0', code=1)
+        statement = json.loads(done.stdout)['verdict']['headline']
+        self.assertRegex(statement, r'1 of 1 iteration has not ended: \d+ messages? waits? for ever, the first from '
+                         r'[ab]-h\d to [ab]-h\d \(step \d+\): a packet was lost, no later one shows it, and '
+                         r'--timeout 0 sets no timer')
+
+    def test_a_request_that_fails_is_named_by_its_host(self):
+        done = self.job_with_losses('--timeout', '8', '--retries', '0', code=1)
+        self.assertRegex(json.loads(done.stdout)['verdict']['headline'],
+                         r'the first at .* on QP \d+ of [ab]-h\d: retry exceeded')
 
     def test_a_job_that_cannot_be_is_refused_by_its_key(self):
         for keys, said in ((('ranks = "a-h1"', 'collective = "broadcast"', 'size = "1MiB"'),

@@ -246,6 +246,10 @@ class Perf(InFolder):
         self.assertEqual([row['messages'] for row in rows], [500, 500])
         self.assertEqual([row['connections'] for row in rows], [1, 1])
 
+    def test_a_ring_of_two_ranks_is_all_to_all(self):
+        rows = self.perf('ring', self.wires(), '-n', 300)['ranks']
+        self.assertEqual([row['messages'] for row in rows], [300, 300])
+
     @needs.root('interfaces')
     def test_four_ranks_over_a_bridge(self):
         space = Namespace(self)
@@ -260,6 +264,10 @@ class Perf(InFolder):
         self.assertEqual([row['messages'] for row in whole['ranks']], [3 * 2 * 200] * 4)
         self.assertEqual([row['connections'] for row in whole['ranks']], [6] * 4)
         self.assertGreater(whole['fairness'], 0.25)
+        rows = self.perf('ring', ports, '-n', 200, before=space.inside)['ranks']
+        self.assertEqual([row['messages'] for row in rows], [200] * 4)
+        self.assertEqual([row['received_bytes'] for row in rows], [200 * 4096] * 4)
+        self.assertEqual([row['connections'] for row in rows], [1] * 4)
 
     def test_mistakes_of_perf(self):
         done = self.perf('incast', ['null', 'null'], '--address', '192.0.2.1', code=2)

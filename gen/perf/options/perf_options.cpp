@@ -279,8 +279,8 @@ void add_run_options(app::Options& list, PerfOptions& options) {
       "--pattern", app::choice<PerfPattern>(options.pattern, patterns()), "PATTERN",
       "bw: messages one way; lat: one message at a time, there and back (READ: one READ); blast, "
       "ping: like bw and lat, from the first post to the last completion; through a port and under "
-      "mpirun incast: like bw, from all other ranks to rank 0, and all-to-all: from each rank to "
-      "each other one");
+      "mpirun incast: like bw, from all other ranks to rank 0, all-to-all: from each rank to each "
+      "other one, and ring: from each rank to the next, and from the last to rank 0");
   list.add("--buffers", app::number(options.buffers, 1u, 1u << 20), "N",
            "messages in flight at once, of a blast");
   list.add("-n,--iterations", app::number(options.config.iterations), "N",

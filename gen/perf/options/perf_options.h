@@ -79,9 +79,7 @@ struct PerfOptions {
   perf::PerfConfig config = patient_config();
 
   /// True for a pattern of several processes.
-  [[nodiscard]] bool common() const noexcept {
-    return pattern == perf::PerfPattern::incast || pattern == perf::PerfPattern::all_to_all;
-  }
+  [[nodiscard]] bool common() const noexcept { return pattern >= perf::PerfPattern::incast; }
 };
 
 // Add options, which perf_config() evaluates.

@@ -209,7 +209,7 @@ const FigureTable& PerfRanksSummary::figures() {
   using Summary = PerfRanksSummary;
   using Row = FigureOf<Summary>;
   static constexpr Figure kRows[] = {
-      Row::of<&Summary::pattern>("pattern", "incast or all-to-all."),
+      Row::of<&Summary::pattern>("pattern", "incast, all-to-all or ring."),
       Row::of<&Summary::operation>("operation", "Operation of the messages."),
       Row::of<&Summary::size>("size", "Size of a message.", Unit::bytes),
       Row::of<&Summary::qps>("qps", "QPs from a requester to a responder."),

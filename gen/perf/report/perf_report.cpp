@@ -186,13 +186,14 @@ std::string perf_row(const PerfReport& report) {
          steady_line(config, outcome.bandwidth);
 }
 
-std::string failure_text(std::uint64_t failed, const std::optional<perf::Failure>& first) {
+std::string failure_text(std::uint64_t failed, const std::optional<perf::Failure>& first,
+                         std::string_view host) {
   std::string text = fmt::format("{} work requests failed", failed);
-  if (first)
-    text += fmt::format("; the first at {} on QP {} of the {}: {}",
-                        format_duration(first->at - Instant{}), first->qp,
-                        first->host == 0 ? "client" : "responder", name_of(first->status));
-  return text;
+  if (!first) return text;
+  if (host.empty()) host = first->host == 0 ? "the client" : "the responder";
+  return text + fmt::format("; the first at {} on QP {} of {}: {}",
+                            format_duration(first->at - Instant{}), first->qp, host,
+                            name_of(first->status));
 }
 
 std::string wrong_text(std::uint64_t wrong) {

@@ -80,7 +80,9 @@ std::string perf_heading(perf::PerfPattern pattern);
 /// an early end, an unknown steady rate.
 std::string perf_row(const PerfReport& report);
 /// "12 work requests failed; the first at 1.2 ms on QP 3 of the client: retry exceeded".
-std::string failure_text(std::uint64_t failed, const std::optional<perf::Failure>& first);
+/// `host`: the name of that of the first one, if it is none of these two.
+std::string failure_text(std::uint64_t failed, const std::optional<perf::Failure>& first,
+                         std::string_view host = {});
 /// "3 messages arrived with other bytes than were sent".
 std::string wrong_text(std::uint64_t wrong);
 

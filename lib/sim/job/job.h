@@ -47,12 +47,20 @@ struct TimelineMessage {
   Instant ready, arrived;
 };
 
+/// A message whose sender waits for ever: a packet was lost, no later one shows it, and no timer
+/// runs.
+struct StuckMessage {
+  std::uint32_t from = 0, to = 0, step = 0;  // ranks
+};
+
 struct JobResult {
   std::vector<IterationResult> iterations;  // as far as all ranks ended them
   std::uint64_t messages = 0, bytes = 0;    // that arrived
   TimeParts parts;                          // of elapsed(), on the way to the last end
   std::vector<StepResult> steps;            // from step 1; at most kMostSteps
   std::vector<TimelineMessage> timeline;    // of the first kMostTimeline of the schedule
+
+  std::vector<StuckMessage> stuck;  // the oldest of each QP
 
   static constexpr std::size_t kMostSteps = 1000, kMostTimeline = 20'000;
 

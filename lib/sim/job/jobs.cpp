@@ -32,6 +32,20 @@ SendWay way_between(const Network& network, Node from, Node to, std::uint32_t mt
   return way;
 }
 
+/// No packet is on its way, and neither a host nor a switch will send another by itself.
+bool is_idle(Network& network) {
+  const Topology& topology = network.topology();
+  for (Node host = 0; host < topology.hosts.size(); ++host)
+    if (network.host(host).next_at() != Instant::max()) return false;
+  for (auto node = static_cast<Node>(topology.hosts.size()); node < topology.nodes(); ++node)
+    for (std::uint16_t port = 0; port < network.switch_at(node).ports(); ++port)
+      if (network.switch_at(node).queued_bytes(port) > 0) return false;
+  for (std::uint32_t cable = 0; cable < topology.cables.size(); ++cable)
+    for (const bool forward : {true, false})
+      if (network.link(cable, forward).next_at() != Instant::max()) return false;
+  return true;
+}
+
 }  // namespace
 
 std::uint64_t longest_message(const Schedule& schedule) noexcept {
@@ -41,7 +55,7 @@ std::uint64_t longest_message(const Schedule& schedule) noexcept {
 }
 
 Jobs::Jobs(const std::vector<JobConfig>& configs, const transport::QpConfig& qp, Network& network)
-    : queues_(network.topology().hosts.size()) {
+    : network_(network), queues_(network.topology().hosts.size()) {
   transport::QpConfig receives = qp;
   receives.endless_receives = true;
   for (const JobConfig& config : configs) {
@@ -131,8 +145,12 @@ double Jobs::share() const noexcept {
 }
 
 std::vector<JobResult> Jobs::results() const {
+  const bool idle = failures.count() == 0 && !done() && is_idle(network_);
   std::vector<JobResult> results;
-  for (const auto& job : jobs_) results.push_back(job->result());
+  for (const auto& job : jobs_) {
+    results.push_back(job->result());
+    if (idle) results.back().stuck = job->unanswered();
+  }
   return results;
 }
 

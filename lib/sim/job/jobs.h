@@ -33,6 +33,7 @@ class Jobs final : public transport::Application {
 
   /// All iterations have ended, or a request failed.
   [[nodiscard]] bool done() const noexcept;
+  /// What the jobs have done until now.
   [[nodiscard]] std::vector<JobResult> results() const;
   /// Payload of all messages that arrived.
   [[nodiscard]] std::uint64_t bytes() const noexcept;
@@ -51,6 +52,7 @@ class Jobs final : public transport::Application {
                Network& network);
   void watch(Host& host, std::uint32_t qp, const transport::Packet& packet, Instant now);
 
+  Network& network_;
   std::vector<std::unique_ptr<RunningJob>> jobs_;
   std::vector<std::vector<RunningJob::SendQueue*>> queues_;  // by host and QP; null: of others
   std::vector<RunningJob::SendQueue*> crossing_;             // between parts of the network

@@ -262,6 +262,20 @@ bool RunningJob::done() const noexcept {
                              [&](const Rank& rank) { return rank.iteration() == config_.repeat; });
 }
 
+std::vector<StuckMessage> RunningJob::unanswered() const {
+  std::vector<StuckMessage> found;
+  for (const SendQueue& queue : queues_) {
+    const auto posted = queue.messages.begin() + static_cast<std::ptrdiff_t>(queue.posted);
+    const auto leaving =
+        std::ranges::find(queue.messages.begin(), posted, Instant::max(), &Message::left);
+    if (queue.under_way.empty() && leaving == posted) continue;
+    const Message& oldest = queue.under_way.empty() ? *leaving : queue.under_way.front();
+    const JobMessage& of = schedule_[oldest.transfer];
+    found.push_back({of.from, of.to, step_[oldest.transfer]});
+  }
+  return found;
+}
+
 JobResult RunningJob::result() const {
   JobResult result = result_;
   std::ranges::copy_if(timeline_, std::back_inserter(result.timeline),

@@ -81,6 +81,8 @@ class RunningJob {
   [[nodiscard]] std::uint64_t all_bytes() const noexcept { return all_bytes_; }
   [[nodiscard]] const JobConfig& config() const noexcept { return config_; }
   [[nodiscard]] JobResult result() const;
+  /// Of each QP the oldest message that is sent and has not arrived.
+  [[nodiscard]] std::vector<StuckMessage> unanswered() const;
 
   /// An event's tag at the hosts has this, the job's number and that of a rank or transfer.
   static constexpr std::uint64_t tag_of(Event event, std::size_t job, std::uint32_t of) noexcept {

@@ -134,7 +134,7 @@ TEST(Schedule, WhatCannotBeDoneIsRefused) {
 /// `hosts` at one switch with a deep buffer.
 Topology free_star(std::uint32_t hosts, Duration delay) {
   Topology t;
-  t.switches.push_back({.name = "s", .buffer_bytes = 64ull << 20});
+  t.switches.push_back({.name = "s", .buffer_bytes = 256ull << 20});
   for (Node host = 0; host < hosts; ++host) {
     t.hosts.push_back("h" + std::to_string(host));
     t.cables.push_back(
@@ -218,6 +218,35 @@ TEST(Jobs, ABroadcastInATreeTakesTheTimeOfItsFormula) {
       {.collective = Collective::broadcast, .algorithm = Algorithm::tree, .bytes = 64ull << 20});
   const double expected = 2 * (2 * (64 << 20) / kBytesPerUs + kDelayUs + kStoreUs);
   EXPECT_NEAR(us_of(run_network(config)), expected, 0.01 * expected);
+}
+
+/// 2^k ranks are k levels below a root, which has one child; all others that have children have
+/// two, whose halves share a port. Both trees at once: who has children in one has none in the
+/// other.
+TEST(Jobs, ADoubleBinaryTreeTakesTheTimeOfItsFormula) {
+  constexpr std::uint64_t kBytes = 4ull << 20;
+  for (const std::uint32_t levels : {1u, 2u, 3u, 4u, 5u, 6u}) {
+    constexpr double kOverheadUs = 3;
+    auto config = job_run(free_star(1u << levels, microseconds(5)),
+                          {.algorithm = Algorithm::tree, .bytes = kBytes});
+    config.jobs[0].step_overhead = microseconds(3);
+    const double expected = (2 * levels - 1) * (kBytes / kBytesPerUs) +
+                            2 * levels * (kDelayUs + kStoreUs + kOverheadUs);
+    EXPECT_NEAR(us_of(run_network(config)), expected, 0.01 * expected) << (1u << levels);
+  }
+}
+
+/// With chunks, the levels work at the same time: 2 S / R is what a rank with a parent and two
+/// children sends.
+TEST(Jobs, ChunksOfADoubleBinaryTreeApproachTheBytesOfARank) {
+  constexpr std::uint64_t kBytes = 16ull << 20;
+  for (const std::uint32_t ranks : {4u, 8u, 16u, 64u}) {
+    const auto config = job_run(free_star(ranks, microseconds(5)),
+                                {.algorithm = Algorithm::tree, .bytes = kBytes, .chunk = 64 << 10});
+    const double sent = us_of(run_network(config)) / (2 * kBytes / kBytesPerUs);
+    EXPECT_GE(sent, 1) << ranks;
+    EXPECT_LE(sent, 1.1) << ranks;
+  }
 }
 
 TEST(Jobs, ComputingOverlapsAsFarAsStated) {
@@ -336,6 +365,24 @@ TEST(JobParts, LossesAreRecovery) {
     EXPECT_GT(us_of(parts.recovery), 200);  // a round trip at least
     EXPECT_GT(us_of(parts.serialisation), 0.9 * (2 << 20) / kBytesPerUs);
   }
+}
+
+/// Four senders fill a buffer of 64 packets until their messages end. No packet follows the last
+/// lost ones, so only the timer finds them: each sender's with one expiry, not with one a packet.
+TEST(Jobs, TheEndsOfMessagesThatAreLostTakeOneTimeout) {
+  auto config = job_run(free_star(5, microseconds(50)), {.bytes = 5 << 20});
+  config.perf.qp.recovery = transport::LossRecovery::selective_repeat;
+  config.perf.qp.timeout = 12;  // 16.8 ms
+  config.jobs[0].schedule.clear();
+  for (const std::uint32_t rank : {0u, 1u, 2u, 3u})
+    config.jobs[0].schedule.push_back({.from = rank, .to = 4, .bytes = 1 << 20});
+  config.topology.switches[0].buffer_bytes = 64 * 4200;
+  const NetworkResult result = run_network(config);
+  EXPECT_GT(result.dropped(), 500u);
+  EXPECT_GE(result.timeouts, 1u);
+  EXPECT_LE(result.timeouts, 4u);
+  ASSERT_EQ(result.jobs.at(0).iterations.size(), 1u);
+  EXPECT_LT(result.jobs.at(0).elapsed(), milliseconds(40));
 }
 
 /// Iterations are told apart though a rank may be ahead.

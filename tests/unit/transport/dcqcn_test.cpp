@@ -101,7 +101,8 @@ INSTANTIATE_TEST_SUITE_P(Dcqcn, TraceTest, testing::ValuesIn(kCases),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(ReactionPoint, a_flow_without_cnps_is_free) {
-  ReactionPoint point(DcqcnConfig{}, kLine);
+  const DcqcnConfig config;
+  ReactionPoint point(config, kLine);
   point.on_sent(1'000'000, at_us(1));
   point.advance(at_us(1e6));
   EXPECT_FALSE(point.limiting());
@@ -186,7 +187,7 @@ TEST(NotificationPoint, one_cnp_per_gap) {
 /// A QP with DCQCN that gets marked packets.
 struct Marked {
   explicit Marked(const DcqcnConfig& dcqcn) : pair(config_of(dcqcn), memory, store) {
-    packet = headers_of(pair.config());
+    set_headers(packet, pair.config());
     packet.opcode = 0x0a;  // RC WRITE ONLY
     packet.payload = 64;
     packet.congestion_experienced = true;

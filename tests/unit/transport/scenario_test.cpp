@@ -158,6 +158,12 @@ std::vector<Scenario> scenarios() {
                  request(103, EventAction::drop, 2)}),
             [](LabConfig& c) { c.qp.recovery = transport::LossRecovery::selective_repeat; }),
        {of(Operation::write, 6144)}},
+      // No packet follows the lost ones: after the expiry, the newest packet's report shows them
+      // all.
+      {"selective_repeat_lost_tail",
+       with(lab({request(102), request(103), request(104), request(105)}),
+            [](LabConfig& c) { c.qp.recovery = transport::LossRecovery::selective_repeat; }),
+       {of(Operation::write, 6144)}},
       // The bitmap has three bits, and so has the window: the sender waits for the gap.
       {"selective_repeat_small_bitmap",
        with(lab({request(100)}),
