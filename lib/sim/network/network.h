@@ -96,8 +96,7 @@ class Network {
     std::uint32_t part = 0, source = 0;  // whose events its deliveries are, and which
     bool crosses = false;                // its sender is in another part
     std::uint32_t departures = 0;        // if it crosses and asks at once: source of that part
-    // If it crosses: what arrives in this window.
-    transport::Fifo<SimLink::InFlight> arriving = transport::Fifo<SimLink::InFlight>(1);
+    transport::Fifo<SimLink::InFlight> arriving = {};  // if it crosses: in this window
   };
   struct Pause {  // on its way to a node
     Instant at;
