@@ -322,7 +322,7 @@ std::string unended_text(const JobReport& job) {
              host(stuck.front().from), host(stuck.front().to), stuck.front().step);
 }
 
-std::string_view remedy_of(const JobReport& job, const NetworkResult& run) noexcept {
+std::string_view remedy_of_job(const JobReport& job, const NetworkResult& run) noexcept {
   if (!job.result.stuck.empty()) return "set a local ACK timeout: --timeout";
   return run.failed == 0 && !run.stopped ? "allow more time: --duration" : "";
 }
@@ -339,7 +339,7 @@ void observe_jobs(Judge& judge, const std::vector<JobReport>& jobs, const Networ
                                          format_duration(job.result.elapsed()))
                            : unended_text(job),
                .count = job.config.repeat,
-               .remedy = std::string(remedy_of(job, run))});
+               .remedy = std::string(remedy_of_job(job, run))});
 }
 
 std::optional<report::Plot> jobs_plot(const std::vector<JobReport>& jobs) {

@@ -558,7 +558,8 @@ class Perf(unittest.TestCase):
                           ('sim', '--delay', '1ms', '--rate-control', 'some'),
                           ('sim', '--delay', '1ms', '--set', 'cc.rpg_gd=16'),
                           ('sim', '--delay', '1ms', '--set', 'rpg_gd=11'), ('sim', '--delay', '1ms', '--set', 'cc.rpg=1'),
-                          ('sim', '--delay', '1ms', '--pattern', 'incast'), ('sim', 'fat-tree-16', '--network', 'fat-tree-16'),
+                          ('sim', '--delay', '1ms', '--pattern', 'incast'), ('sim', '--delay', '1ms', '--pattern', 'ring'),
+                          ('sim', 'fat-tree-16', '--network', 'fat-tree-16'),
                           ('sim', '--delay', '1ms', '--set', 'cc.clamp_tgt_rate_after_time_inc=sometimes'),
                           ('plan', '--delay', 'soon'), ('plan', '--path', 'none.toml')):
             with self.subTest(' '.join(arguments)):
