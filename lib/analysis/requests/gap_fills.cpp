@@ -138,28 +138,20 @@ void GapFills::note_jump(const CapturedPacket& packet, const Sent& gap, const Se
 
 void GapFills::judge_behind(Sequence next) {
   const Behind behind = *std::exchange(behind_, nullptr);
-  Recovery* const recovery = recoveries_.running();
+  const Recovery* const recovery = recoveries_.running();
   const Sequence psn = behind.filled.psn;
   if (recovery == nullptr || next != recovery->next || !recovery->skips(psn))
     return add(behind.packet, behind.gap, behind.filled);
-  const Filled skipped = recovery->take_skipped(psn, behind.filled.span);
-  add_filled(recovery->filled, behind.gap, behind.filled, behind.signs);
-  ++recovery->packets;
-  ++state_.counts.resent;
+  const Filled skipped = recoveries_.add_late(recovery, psn, behind.filled.span, {}, true);
+  recoveries_.fill_late(*recovery, behind.gap, behind.filled, behind.signs);
   state_.late.add(psn, behind.packet.stamp);
   state_.report.late_in_recovery(behind.packet, psn, skipped);
 }
 
 void GapFills::judge_jump(Sequence next) {
   const Jump jump = std::move(*std::exchange(jump_, std::nullopt));
-  Recovery* const recovery = recoveries_.running();
-  if (recovery == nullptr || next != jump.from) return;
-  recovery->take_filled(jump.fill.first,
-                        static_cast<std::uint32_t>(jump.fill.next - jump.fill.first));
-  recovery->next = jump.from;
-  std::erase_if(recovery->skipped, [&](const Filled& gap) { return gap.first == jump.from; });
-  --recovery->packets;
-  --state_.counts.resent;
+  if (recoveries_.running() == nullptr || next != jump.from) return;
+  recoveries_.take_back_fill(jump.from, jump.fill);
   state_.late.add(jump.fill.first, jump.fill.first_stamp);
   state_.note_late(jump.fill, Cause::none);
 }
@@ -198,7 +190,7 @@ void GapFills::decide(const CapturedPacket* next, Sequence psn, const Sent* know
     judge_held(false);
     held_ = std::move(fill);
   } else {
-    if (Nak* const nak = state_.naks.of_frame(fill.nak_frame)) nak->late = true;
+    state_.naks.note_late(fill.nak_frame);
     state_.note_late(fill, fill.nak_frame != 0 ? Cause::sequence_nak : Cause::none);
   }
 }
@@ -210,7 +202,7 @@ void GapFills::judge_held(bool repeated) {
   const Fill fill = std::move(*held_);
   held_.reset();
   if (repeated) {
-    if (Nak* const nak = state_.naks.of_frame(fill.nak_frame)) nak->late = true;
+    state_.naks.note_late(fill.nak_frame);
     return state_.note_late(fill, Cause::sequence_nak);
   }
   recoveries_.begin(fill);

@@ -51,9 +51,9 @@ Waits waits_before(StreamState& state, Instant begin, const Sent* known, std::ui
 /// answer, answers the NAK and its repetitions.
 void note_nak_answered(StreamState& state, const CapturedPacket& packet, Sequence psn) noexcept {
   if (!state.setup.round_trip) return;  // a late packet may seem to be a quick answer
-  Nak* const nak = state.naks.of_psn(psn);
+  const Nak* const nak = state.naks.of_psn(psn);
   if (nak != nullptr && stamp_difference(packet.stamp, nak->newest) >= state.setup.time_to_answer())
-    nak->used = true;
+    state.naks.use(nak->frame);
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ void Recoveries::begin(Fill fill) {
   }
   start(std::move(recovery), first, numbers_skipped);
   state_.counts.resent += recovery_->packets;
-  if (Nak* const nak = state_.naks.of_frame(recovery_->related_frame)) nak->used = true;
+  state_.naks.use(recovery_->related_frame);
 }
 
 /// Begins a recovery. `first`: its first packet; null: not known. `numbers_skipped`: IP
@@ -130,23 +130,6 @@ bool Recoveries::take(const CapturedPacket& packet, const Sent& sent, Sent& know
   return true;
 }
 
-Recoveries::Jump Recoveries::take_back_jump() {
-  Jump jump = *std::exchange(jump_, nullptr);
-  recovery_->skipped.pop_back();
-  recovery_->next = jump.from;
-  --recovery_->packets;
-  --state_.counts.resent;
-  if (Sent* const known = state_.log.find(jump.known.psn)) {
-    known->copies = jump.known.copies;
-    known->last_at = jump.known.last_at;
-    known->last_left = jump.known.last_left;
-    known->last_frame = jump.known.last_frame;
-    known->last_stamp = jump.known.last_stamp;
-    known->last_ip_id = jump.known.last_ip_id;
-  }
-  return jump;
-}
-
 void Recoveries::take_filled(const CapturedPacket& packet, const Sent& gap, const Sent& filled,
                              const FillSigns& signs) {
   if (filled.psn > recovery_->next && may_skip(packet, filled.psn)) skip_seen(packet, filled.psn);
@@ -165,10 +148,8 @@ void Recoveries::go_on(const CapturedPacket& packet, Sent* known, const Sent& se
   note_nak_answered(state_, packet, sent.psn);
   state_.answers.note_sent_again(packet, sent.psn);
   note_repeated(packet, sent, *known);
-  ++known->copies;
+  known->note_again(packet);
   known->note_asked(sent);
-  known->last_frame = packet.number;
-  known->last_stamp = packet.stamp;
   known->last_ip_id = packet.ip_id;
   known->ack_req = packet.ack_req;
   if (known->fetches) state_.fetched.ask_again(*known, sent.psn);
@@ -205,7 +186,7 @@ void Recoveries::note_lost_recovery(const CapturedPacket& packet, Sequence psn) 
   const IpNumbers& numbers = state_.ip_numbers;
   if (!state_.setup.goes_back() || !numbers.ordered() || !numbers.dense() || state_.acks_cut)
     return;
-  Nak* const nak = state_.naks.asking_for(state_.acked, state_.acked);
+  const Nak* const nak = state_.naks.asking_for(state_.acked, state_.acked);
   if (nak == nullptr || nak->rnr || nak->psn >= state_.next ||
       stamp_difference(packet.stamp, nak->stamp) < state_.setup.soonest())
     return;
@@ -214,7 +195,7 @@ void Recoveries::note_lost_recovery(const CapturedPacket& packet, Sequence psn) 
                       [&](const Sent& sent) { packets += sent.fetches ? 1 : sent.span; });
   // More are of answers: the numbers of a QP count them, too.
   if (numbers.skipped_before(packet.ip_id) != packets) return;
-  nak->used = true;
+  state_.naks.use(nak->frame);
   state_.report.lost_again({.first = nak->psn,
                             .packets = state_.next - nak->psn,
                             .frame = packet.number,
@@ -388,7 +369,8 @@ void Recoveries::end() {
   if (ended_.size() == kMostEnded) report_oldest();
   Recovery recovery = std::move(*recovery_);
   recovery_.reset();
-  if (Recovery* const before = was_late_part(recovery)) return add_late_part(*before, recovery);
+  if (const Recovery* const before = was_late_part(recovery))
+    return add_late_part(*before, recovery);
   if (is_late_packet(recovery)) return report_late_packet(recovery);
   // A sender that doesn't go back up to its newest packet repeats single packets.
   const bool is_whole = recovery.next >= state_.next;
@@ -404,55 +386,6 @@ void Recoveries::end() {
   // Missing packets may still come, if numbers show that they are late.
   if (!(state_.ip_numbers.ordered() || state_.setup.goes_back())) report_ended();
   while (!ended_.empty() && ended_.front().recovery.is_complete()) report_oldest();
-}
-
-/// Returns the recovery of which all packets of `recovery` are late ones: it skipped them, nobody
-/// asked for them, and a sender that goes back does not stop behind them. Null: none.
-Recovery* Recoveries::was_late_part(const Recovery& recovery) {
-  constexpr Sequence kFew = 64, kNear = 4096;
-  if (recovery.packets > kFew || recovery.next - recovery.start > kNear ||
-      !state_.setup.goes_back() || recovery.next >= state_.next || !recovery.filled.empty() ||
-      recovery.cause == Cause::sequence_nak || recovery.cause == Cause::receiver_not_ready ||
-      recovery.silence >= kShortestTimer)
-    return nullptr;
-  return find([&](const Recovery& before) {
-    std::uint64_t packets = 0;
-    state_.log.for_each(recovery.start, recovery.next, [&](const Sent& sent) {
-      packets += sent.last_stamp >= recovery.first && before.skips(sent.psn);
-    });
-    return packets == recovery.packets;
-  });
-}
-
-/// Whether a recovery is none: a single packet that nobody asked for, and behind which a sender
-/// that goes back would send others.
-bool Recoveries::is_late_packet(const Recovery& recovery) const noexcept {
-  return state_.setup.goes_back() && state_.setup.answered && recovery.packets == 1 &&
-         recovery.is_by_timer() && !recovery.follows_silence() && recovery.filled.empty() &&
-         !recovery.fetches && recovery.next < state_.next && !state_.ip_numbers.vary();
-}
-
-void Recoveries::report_late_packet(const Recovery& recovery) {
-  Sent* const known = state_.log.find(recovery.next - 1);
-  --state_.counts.resent;
-  if (known == nullptr) return;
-  --known->copies;
-  CapturedPacket packet;
-  packet.number = recovery.first_frame;
-  packet.stamp = recovery.first;
-  state_.report.copy(packet, known->psn, known, false, false);
-}
-
-void Recoveries::add_late_part(Recovery& before, const Recovery& late) {
-  before.packets += late.packets;
-  state_.log.for_each(late.start, late.next, [&](const Sent& sent) {
-    if (sent.last_stamp < late.first || !before.skips(sent.psn)) return;
-    const Filled skipped = before.take_skipped(sent.psn, sent.span);
-    CapturedPacket packet;
-    packet.number = sent.last_frame;
-    packet.stamp = sent.last_stamp;
-    state_.report.late_in_recovery(packet, sent.psn, skipped);
-  });
 }
 
 /// Whether missing packets of a recovery are no longer waited for when `packet` comes.
@@ -492,6 +425,128 @@ void Recoveries::note_taken(Recovery& recovery) {
       gap.taken = gap.taken && sent.last_stamp < recovery.first;
     });
   }
+}
+
+// What later packets change: some packets of recoveries came late, or belong to none.
+
+/// The recovery that others refer to.
+Recovery& Recoveries::own(const Recovery& recovery) noexcept {
+  if (recovery_ && &*recovery_ == &recovery) return *recovery_;
+  return std::ranges::find(ended_, &recovery, [](const Ended& one) { return &one.recovery; })
+      ->recovery;
+}
+
+Filled Recoveries::add_late(const Recovery* recovery, Sequence psn, std::uint32_t span,
+                            const Filled& seen, bool skipped) {
+  ++state_.counts.resent;
+  if (recovery == nullptr) return seen;
+  Recovery& before = own(*recovery);
+  ++before.packets;
+  if (!skipped) return seen;
+  const Filled old = before.take_skipped(psn, span);
+  state_.revisions.add(Claim::lost_again, psn, old.frame);
+  return old;
+}
+
+void Recoveries::fill_late(const Recovery& recovery, const Sent& gap, const Sent& filled,
+                           const FillSigns& signs) {
+  add_filled(own(recovery).filled, gap, filled, signs);
+}
+
+void Recoveries::begin_at(const Recovery& recovery, Sequence psn) {
+  Recovery& before = own(recovery);
+  before.start = std::min(before.start, psn);
+  const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
+  if (nak == nullptr || nak->stamp > before.first) return;
+  state_.naks.use(nak->frame);
+  if (!before.is_by_timer() && before.cause != Cause::response_lost) return;
+  before.cause = nak->rnr ? Cause::receiver_not_ready : Cause::sequence_nak;
+  before.related_frame = nak->frame;
+  before.since = nak->stamp;
+  before.waits.asked = stamp_difference(before.first, nak->stamp);
+  state_.revisions.add(Claim::cause, before.start, before.first_frame);
+}
+
+Filled Recoveries::take_back_loss(const Recovery& recovery, Sequence psn, std::uint32_t span) {
+  Recovery& before = own(recovery);
+  const Filled gap = before.take_filled(psn, span);
+  state_.revisions.add(Claim::lost, psn, gap.frame);
+  if (before.start != psn) return gap;
+  before.cause = Cause::reordered;
+  state_.revisions.add(Claim::cause, psn, before.first_frame);
+  return gap;
+}
+
+Recoveries::Jump Recoveries::take_back_jump() {
+  Jump jump = *std::exchange(jump_, nullptr);
+  recovery_->skipped.pop_back();
+  recovery_->next = jump.from;
+  --recovery_->packets;
+  --state_.counts.resent;
+  state_.revisions.add(Claim::sent_again, jump.sent.psn, jump.packet.number);
+  state_.revisions.add(Claim::lost_again, jump.from, jump.packet.number);
+  if (Sent* const known = state_.log.find(jump.known.psn)) known->take_back_again(jump.known);
+  return jump;
+}
+
+void Recoveries::take_back_fill(Sequence from, const Fill& fill) {
+  recovery_->take_filled(fill.first, static_cast<std::uint32_t>(fill.next - fill.first));
+  recovery_->next = from;
+  std::erase_if(recovery_->skipped, [from](const Filled& gap) { return gap.first == from; });
+  --recovery_->packets;
+  --state_.counts.resent;
+  state_.revisions.add(Claim::sent_again, fill.first, fill.first_frame);
+}
+
+/// Returns the recovery of which all packets of `recovery` are late ones: it skipped them, nobody
+/// asked for them, and a sender that goes back does not stop behind them. Null: none.
+const Recovery* Recoveries::was_late_part(const Recovery& recovery) {
+  constexpr Sequence kFew = 64, kNear = 4096;
+  if (recovery.packets > kFew || recovery.next - recovery.start > kNear ||
+      !state_.setup.goes_back() || recovery.next >= state_.next || !recovery.filled.empty() ||
+      recovery.cause == Cause::sequence_nak || recovery.cause == Cause::receiver_not_ready ||
+      recovery.silence >= kShortestTimer)
+    return nullptr;
+  return find([&](const Recovery& before) {
+    std::uint64_t packets = 0;
+    state_.log.for_each(recovery.start, recovery.next, [&](const Sent& sent) {
+      packets += sent.last_stamp >= recovery.first && before.skips(sent.psn);
+    });
+    return packets == recovery.packets;
+  });
+}
+
+/// Whether a recovery is none: a single packet that nobody asked for, and behind which a sender
+/// that goes back would send others.
+bool Recoveries::is_late_packet(const Recovery& recovery) const noexcept {
+  return state_.setup.goes_back() && state_.setup.answered && recovery.packets == 1 &&
+         recovery.is_by_timer() && !recovery.follows_silence() && recovery.filled.empty() &&
+         !recovery.fetches && recovery.next < state_.next && !state_.ip_numbers.vary();
+}
+
+void Recoveries::report_late_packet(const Recovery& recovery) {
+  Sent* const known = state_.log.find(recovery.next - 1);
+  --state_.counts.resent;
+  state_.revisions.add(Claim::sent_again, recovery.start, recovery.first_frame);
+  if (known == nullptr) return;
+  --known->copies;
+  CapturedPacket packet;
+  packet.number = recovery.first_frame;
+  packet.stamp = recovery.first;
+  state_.report.copy(packet, known->psn, known, false, false);
+}
+
+void Recoveries::add_late_part(const Recovery& before, const Recovery& late) {
+  own(before).packets += late.packets;
+  state_.log.for_each(late.start, late.next, [&](const Sent& sent) {
+    if (sent.last_stamp < late.first || !before.skips(sent.psn)) return;
+    const Filled skipped = own(before).take_skipped(sent.psn, sent.span);
+    state_.revisions.add(Claim::lost_again, sent.psn, skipped.frame);
+    CapturedPacket packet;
+    packet.number = sent.last_frame;
+    packet.stamp = sent.last_stamp;
+    state_.report.late_in_recovery(packet, sent.psn, skipped);
+  });
 }
 
 }  // namespace lw::analysis

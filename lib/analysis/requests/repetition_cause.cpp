@@ -10,7 +10,8 @@ namespace {
 
 /// Returns the NAK that a packet follows after the time that its sender needs; null: none. The
 /// sender may answer several NAKs of one packet, and go back less far if an answer came meanwhile.
-Nak* nak_of_that_time(StreamState& state, const CapturedPacket& packet, const Sent& sent) noexcept {
+const Nak* nak_of_that_time(StreamState& state, const CapturedPacket& packet,
+                            const Sent& sent) noexcept {
   constexpr int kTolerance = 64;  // divided by
   constexpr int kFar = 8;         // divided by: a round trip is shorter than the time needed
   constexpr Sequence kMost = 1024;
@@ -24,15 +25,15 @@ Nak* nak_of_that_time(StreamState& state, const CapturedPacket& packet, const Se
   const Instant last = packet.stamp - least;
   const Instant first = last - std::max(least / (known ? kTolerance : kFar), kPace);
   if (least >= kShortestTimer)
-    if (Nak* const nak = state.naks.of_time(sent.psn, sent.psn, first, last)) return nak;
+    if (const Nak* const nak = state.naks.of_time(sent.psn, sent.psn, first, last)) return nak;
   if (!known || !state.setup.goes_back()) return nullptr;
   return state.naks.of_time(state.acked - kMost, state.acked - 1, first, last);
 }
 
 /// Returns the NAK that a packet seen before answers; null: none. `may_be_copy`: a SEND or WRITE
 /// that may be a copy.
-Nak* answered_nak(StreamState& state, Sequence psn, bool may_be_copy) noexcept {
-  Nak* const nak = state.naks.asking_for(psn, state.acked);
+const Nak* answered_nak(StreamState& state, Sequence psn, bool may_be_copy) noexcept {
+  const Nak* const nak = state.naks.asking_for(psn, state.acked);
   if (nak == nullptr || (nak->outdated && state.silence >= kShortestTimer)) return nullptr;
   // A NAK acknowledges what is before its PSN: a sender does not go back further.
   return may_be_copy && psn < std::min(nak->psn, state.acked) ? nullptr : nak;
@@ -40,10 +41,10 @@ Nak* answered_nak(StreamState& state, Sequence psn, bool may_be_copy) noexcept {
 
 /// Returns the NAK whose repetition a packet answers that came again for the NAK already: a sender
 /// that repeats single packets answers each. Null: none.
-Nak* repeated_nak(StreamState& state, const CapturedPacket& packet, Sequence psn) noexcept {
+const Nak* repeated_nak(StreamState& state, const CapturedPacket& packet, Sequence psn) noexcept {
   if (state.setup.scheme != RecoveryScheme::selective || state.silence >= kShortestTimer)
     return nullptr;
-  Nak* const nak = state.naks.repeated_of(psn);
+  const Nak* const nak = state.naks.repeated_of(psn);
   const bool answers =
       nak != nullptr && stamp_difference(packet.stamp, nak->newest) >= state.setup.soonest();
   return answers && state.is_answer(packet, nak->newest) ? nak : nullptr;
@@ -91,18 +92,18 @@ std::optional<Cause> cause_of(StreamState& state, const CapturedPacket& packet, 
   const bool fetches = is_read(packet.info->opcode) || is_atomic(packet.info->opcode);
   const auto gap =
       fetches ? state.fetched.gap_in(psn, psn + state.setup.span_of(packet)) : std::nullopt;
-  Nak* const nak = answered_nak(state, psn, copied && !fetches);
+  const Nak* const nak = answered_nak(state, psn, copied && !fetches);
   // A NAK acknowledges what is before its PSN. A sender that goes back further misses a response.
   const bool for_response = nak != nullptr && fetches && !nak->rnr && nak->psn > psn;
-  if (for_response) nak->used = true;
+  if (for_response) state.naks.use(nak->frame);
   if (nak != nullptr && !for_response && !(gap && gap->stamp > nak->stamp)) {
-    nak->used = true;
+    state.naks.use(nak->frame);
     related = nak->frame;
     if (nak->late) return Cause::reordered;
     return state.naks.was_refused(nak->psn) ? Cause::receiver_not_ready : Cause::sequence_nak;
   }
-  if (Nak* const repeated = fetches ? nullptr : repeated_nak(state, packet, psn)) {
-    repeated->stamp = repeated->newest;
+  if (const Nak* const repeated = fetches ? nullptr : repeated_nak(state, packet, psn)) {
+    state.naks.use_repetition(repeated->frame);
     related = repeated->frame;
     return Cause::sequence_nak;
   }
@@ -112,10 +113,10 @@ std::optional<Cause> cause_of(StreamState& state, const CapturedPacket& packet, 
   }
   const bool of_rest = known != nullptr && known->psn + known->last_at != psn;
   // A NAK asks for a READ that was late, and the begin of its response has come since.
-  if (Nak* const late =
+  if (const Nak* const late =
           of_rest && state.setup.goes_back() ? state.naks.of_psn(known->psn) : nullptr;
       late != nullptr) {
-    late->used = true;
+    state.naks.use(late->frame);
     related = late->frame;
     return Cause::sequence_nak;
   }
@@ -155,7 +156,8 @@ RepetitionCause cause_of_repetition(StreamState& state, const CapturedPacket& pa
     return {Cause::answer_wrong, state.refused->frame, state.silence};
   const bool for_response = sent.fetches && (!state.setup.goes_back() ||
                                              state.fetched.gap_in(sent.psn, sent.psn + sent.span));
-  if (Nak* const nak = cause && !for_response ? nak_of_that_time(state, packet, sent) : nullptr;
+  if (const Nak* const nak =
+          cause && !for_response ? nak_of_that_time(state, packet, sent) : nullptr;
       nak != nullptr && related != nak->frame) {
     related = nak->frame;
     cause = Cause::sequence_nak;
@@ -166,18 +168,18 @@ RepetitionCause cause_of_repetition(StreamState& state, const CapturedPacket& pa
       sent.fetches ? goes_back && sent.psn == state.acked : sent.psn + goes_back > state.acked;
   const bool without_nak =
       cause == Cause::timeout || (cause == Cause::response_lost && may_miss_nak);
-  if (Nak* const nak = without_nak ? nak_in_place_of_timer(state, packet, sent) : nullptr) {
-    nak->used = true;
+  if (const Nak* const nak = without_nak ? nak_in_place_of_timer(state, packet, sent) : nullptr) {
+    state.naks.use(nak->frame);
     related = nak->frame;
     cause = Cause::sequence_nak;
   }
   return {cause, related, state.silence};
 }
 
-Nak* nak_in_place_of_timer(StreamState& state, const CapturedPacket& packet,
-                           const Sent& sent) noexcept {
+const Nak* nak_in_place_of_timer(StreamState& state, const CapturedPacket& packet,
+                                 const Sent& sent) noexcept {
   constexpr Sequence kMost = 1024;
-  Nak* nak = nullptr;
+  const Nak* nak = nullptr;
   if (sent.psn > state.acked) {
     // A timer begins with the oldest packet.
     nak = state.naks.asking_for(state.acked, state.acked);

@@ -23,7 +23,7 @@ struct RepetitionCause {
                                                   const Sent& sent, const Sent* known);
 /// Returns the NAK that a packet answers, though it has another PSN; null: none, so a timer sent
 /// it.
-[[nodiscard]] Nak* nak_in_place_of_timer(StreamState& state, const CapturedPacket& packet,
-                                         const Sent& sent) noexcept;
+[[nodiscard]] const Nak* nak_in_place_of_timer(StreamState& state, const CapturedPacket& packet,
+                                               const Sent& sent) noexcept;
 
 }  // namespace lw::analysis

@@ -38,15 +38,12 @@ void take_copy(StreamState& state, const CapturedPacket& packet, Sequence psn, S
 }
 
 /// Processes a packet that a recovery has skipped, and that comes late.
-void fill_in(StreamState& state, Recovery& recovery, const CapturedPacket& packet, Sequence psn,
-             Sent& known) {
-  Filled old{psn, known.span, known.last_frame, known.last_stamp};
-  if (recovery.skips(psn)) old = recovery.take_skipped(psn, known.span);
-  ++state.counts.resent;
-  ++recovery.packets;
-  ++known.copies;
-  known.last_frame = packet.number;
-  known.last_stamp = packet.stamp;
+void fill_in(StreamState& state, Recoveries& recoveries, const Recovery& recovery,
+             const CapturedPacket& packet, Sequence psn, Sent& known) {
+  const Filled old = recoveries.add_late(&recovery, psn, known.span,
+                                         {psn, known.span, known.last_frame, known.last_stamp},
+                                         recovery.skips(psn));
+  known.note_again(packet);
   state.report.late_in_recovery(packet, psn, old);
 }
 
@@ -62,11 +59,11 @@ void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* kno
   const RepetitionCause why = cause_of_repetition(state_, packet, sent, known);
   if (!why.cause) {
     const bool keeps = state_.setup.scheme == RecoveryScheme::selective;
-    Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(state_, packet, sent);
+    const Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(state_, packet, sent);
     const bool newest = known == nullptr || sent.psn + sent.span >= state_.next;
     // What the NAK asked for was late, so the receiver has discarded the packet behind it.
     if (newest && nak != nullptr && sent.psn == state_.acked && !state_.ip_numbers.vary()) {
-      nak->used = true;
+      state_.naks.use(nak->frame);
       return recoveries_.begin(packet, sent, known,
                                {Cause::sequence_nak, nak->frame, state_.silence});
     }
@@ -95,11 +92,12 @@ void Repetitions::judge(Sequence next, const CapturedPacket* packet) {
     original = state_.fetched.late_gap_in(known->psn, known->psn + known->span, known->last_stamp)
                    .value_or(original);
   const Sequence behind = doubt.end();
-  Nak* nak = doubt.sent.fetches ? nullptr : state_.naks.asking_for(state_.acked, state_.acked);
+  const Nak* nak =
+      doubt.sent.fetches ? nullptr : state_.naks.asking_for(state_.acked, state_.acked);
   if (nak == nullptr) nak = state_.naks.of_frame(doubt.nak_frame);
-  Recovery* const running = recoveries_.running();
+  const Recovery* const running = recoveries_.running();
   const bool recovery_goes_on = running != nullptr && running->next == behind;
-  Recovery* const skipping =
+  const Recovery* const skipping =
       recovery_skipping(doubt.packet, doubt.sent.psn, known, doubt.why.silence);
   // A sender that goes back sends the next packet sooner than it answers a NAK.
   const bool too_late =
@@ -114,7 +112,7 @@ void Repetitions::judge(Sequence next, const CapturedPacket* packet) {
   const Cause by_timer = doubt.sent.psn < state_.acked ? Cause::ack_lost : Cause::timeout;
   RepetitionCause why{fetched ? Cause::response_lost : by_timer, original, doubt.why.silence};
   if (nak != nullptr) {
-    nak->used = true;
+    state_.naks.use(nak->frame);
     why.cause = Cause::sequence_nak;
     why.related = nak->frame;
   }
@@ -144,9 +142,10 @@ void Repetitions::add_rest(const Doubt& doubt) {
 }
 
 /// The packets in doubt are late ones of a recovery.
-void Repetitions::fill_in_all(Recovery& recovery, const Doubt& doubt) {
+void Repetitions::fill_in_all(const Recovery& recovery, const Doubt& doubt) {
   const auto fill = [&](const CapturedPacket& packet, Sequence psn) {
-    if (Sent* const known = state_.log.find(psn)) fill_in(state_, recovery, packet, psn, *known);
+    if (Sent* const known = state_.log.find(psn))
+      fill_in(state_, recoveries_, recovery, packet, psn, *known);
   };
   fill(doubt.packet, doubt.sent.psn);
   for (const Taken& one : doubt.rest) fill(one.packet, one.sent.psn);
@@ -156,7 +155,7 @@ void Repetitions::fill_in_all(Recovery& recovery, const Doubt& doubt) {
 void Repetitions::judge_alone(const Doubt& doubt, Sequence next, const CapturedPacket* packet,
                               Sent* known) {
   if (known != nullptr) --known->copies;
-  Recovery* past = known != nullptr ? recovery_past(*known) : nullptr;
+  const Recovery* past = known != nullptr ? recovery_past(*known) : nullptr;
   const Sent* const follower = state_.log.find(next);
   const bool next_is_late = past != nullptr && next != doubt.sent.psn + doubt.sent.span &&
                             follower != nullptr && past->is_past(*follower);
@@ -166,8 +165,8 @@ void Repetitions::judge_alone(const Doubt& doubt, Sequence next, const CapturedP
       next >= recoveries_.next() || next <= doubt.sent.psn || next_is_late || next_is_copy;
   if (!is_alone) past = nullptr;
   if (past != nullptr) {
-    if (Nak* const unanswered = state_.naks.of_frame(doubt.why.related)) unanswered->used = false;
-    return fill_in(state_, *past, doubt.packet, doubt.sent.psn, *known);
+    take_back_answer(doubt);
+    return fill_in(state_, recoveries_, *past, doubt.packet, doubt.sent.psn, *known);
   }
   if (is_alone && take_overtaken_original(doubt.packet, doubt.sent.psn, known)) return;
   if (known != nullptr && is_alone && *doubt.why.cause != Cause::sequence_nak)
@@ -176,14 +175,20 @@ void Repetitions::judge_alone(const Doubt& doubt, Sequence next, const CapturedP
   recoveries_.begin(doubt.packet, doubt.sent, known, doubt.why);
 }
 
+/// The packet in doubt was late: it answers no NAK.
+void Repetitions::take_back_answer(const Doubt& doubt) {
+  if (state_.naks.reopen(doubt.why.related))
+    state_.revisions.add(Claim::answers_nak, doubt.sent.psn, doubt.packet.number);
+}
+
 /// Processes a packet that comes behind the one that was sent again in its place, if it is such a
 /// packet: its IP identification shows that it is no copy. Returns whether it is one.
 bool Repetitions::take_overtaken_original(const CapturedPacket& packet, Sequence psn, Sent* known) {
   if (known == nullptr || !state_.ip_numbers.vary()) return false;
-  Recovery* const recovery = recoveries_.find_filled(psn);
+  const Recovery* const recovery = recoveries_.find_filled(psn);
   if (recovery == nullptr) return false;
   if (known->fetches) FetchResponses::note_copy(*known);
-  take_overtaken(state_, *recovery, packet, psn, *known);
+  take_overtaken(state_, recoveries_, *recovery, packet, psn, *known);
   return true;
 }
 
@@ -199,12 +204,12 @@ bool Repetitions::go_on_before_jump(const Doubt& doubt) {
   const Duration soonest =
       std::max(state_.setup.soonest(), stamp_difference(newest->packet.stamp, recovery.first));
   if (stamp_difference(doubt.packet.stamp, newest->packet.stamp) >= soonest) return false;
-  if (Nak* const unanswered = state_.naks.of_frame(doubt.why.related)) unanswered->used = false;
+  take_back_answer(doubt);
   const Recoveries::Jump jump = recoveries_.take_back_jump();
   Sent* const jumped = state_.log.find(jump.sent.psn);
-  Recovery* const past = jumped != nullptr ? recovery_past(*jumped) : nullptr;
+  const Recovery* const past = jumped != nullptr ? recovery_past(*jumped) : nullptr;
   if (past != nullptr)
-    fill_in(state_, *past, jump.packet, jump.sent.psn, *jumped);
+    fill_in(state_, recoveries_, *past, jump.packet, jump.sent.psn, *jumped);
   else if (!take_overtaken_original(jump.packet, jump.sent.psn, jumped))
     take_copy(state_, jump.packet, jump.sent.psn, jumped);
   if (!recoveries_.take(doubt.packet, doubt.sent, *known)) return false;
@@ -227,14 +232,14 @@ bool Repetitions::may_come_alone(const Sent& sent, const Sent* known, Cause caus
 }
 
 /// Returns the recovery, or the last one, that went past a packet; null: none.
-Recovery* Repetitions::recovery_past(const Sent& known) {
+const Recovery* Repetitions::recovery_past(const Sent& known) {
   return recoveries_.find([&known](const Recovery& one) { return one.is_past(known); });
 }
 
 /// Returns the recovery, or one that has just ended, that has skipped a packet; null: none, or a
 /// NAK asks for the packet again. `silence`: before it.
-Recovery* Repetitions::recovery_skipping(const CapturedPacket& packet, Sequence psn,
-                                         const Sent* known, Duration silence) {
+const Recovery* Repetitions::recovery_skipping(const CapturedPacket& packet, Sequence psn,
+                                               const Sent* known, Duration silence) {
   if (known == nullptr) return nullptr;
   const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
   const bool asked =

@@ -49,16 +49,17 @@ class Repetitions {
   };
 
   void judge_alone(const Doubt& doubt, Sequence next, const CapturedPacket* packet, Sent* known);
+  void take_back_answer(const Doubt& doubt);
   bool take_overtaken_original(const CapturedPacket& packet, Sequence psn, Sent* known);
   bool go_on_before_jump(const Doubt& doubt);
   [[nodiscard]] bool goes_on_skipped(Sequence next, const CapturedPacket* packet);
   void begin(const Doubt& doubt, Sent* known, const RepetitionCause& why);
   void add_rest(const Doubt& doubt);
-  void fill_in_all(Recovery& recovery, const Doubt& doubt);
+  void fill_in_all(const Recovery& recovery, const Doubt& doubt);
   [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
-  [[nodiscard]] Recovery* recovery_past(const Sent& known);
-  [[nodiscard]] Recovery* recovery_skipping(const CapturedPacket& packet, Sequence psn,
-                                            const Sent* known, Duration silence);
+  [[nodiscard]] const Recovery* recovery_past(const Sent& known);
+  [[nodiscard]] const Recovery* recovery_skipping(const CapturedPacket& packet, Sequence psn,
+                                                  const Sent* known, Duration silence);
 
   StreamState& state_;
   Recoveries& recoveries_;

@@ -92,6 +92,7 @@ void RequestStream::check_silence(const CapturedPacket& packet) {
   constexpr Duration kLong = std::chrono::milliseconds{10};
   constexpr std::int64_t kRoundTrips = 16;  // divided by: stamps are any numbers
   const auto before = std::exchange(last_packet_, packet.stamp);
+  state_.revisions.begin(packet.number);
   state_.silence = before ? stamp_difference(packet.stamp, *before) : Duration{};
   if (!packet.is_response() || state_.log.waiting() == 0 || state_.acks_cut) return;
   if (state_.silence < kLong) [[likely]]
@@ -443,12 +444,12 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   // A receiver that discards what comes behind a gap.
   if (sequence_error && !state_.selective) fills_.take_nak(psn);
   const bool asks = sequence_error && !state_.naks.was_refused(psn);
-  Nak* const open = state_.naks.asking_for(psn, state_.acked);
+  const Nak* const open = state_.naks.asking_for(psn, state_.acked);
   const bool named = open != nullptr && open->psn == psn;
   const bool passed = named && has_passed_since(state_, *open);
   const bool outdated = asks && is_outdated(state_, packet, psn, passed);
   const bool known = named && !passed;
-  if (known) open->newest = packet.stamp;
+  if (known) state_.naks.note_repeated(open->frame, packet.stamp);
   if (asks && !outdated && !named && !is_within_cut_read(psn)) losses_.take_nak(found, psn);
   if (sequence_error) state_.begin.note_expected(psn, packet.msn);
   if (!known)
@@ -603,6 +604,7 @@ void RequestStream::retire_beyond(std::size_t most) {
 }
 
 void RequestStream::finish(Instant end, bool host_answered) {
+  state_.revisions.begin(0);
   reuse_.finish();
   settle_held(wrong_.take_held());
   repetitions_.judge(0, nullptr);

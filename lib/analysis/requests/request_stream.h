@@ -91,6 +91,8 @@ class RequestStream {
   /// One past the highest PSN sent, and one past the highest acknowledged.
   [[nodiscard]] Sequence next() const noexcept { return state_.next; }
   [[nodiscard]] Sequence acknowledged() const noexcept { return state_.acked; }
+  /// What was said about packets, and taken back because of later ones.
+  [[nodiscard]] const RevisionLog& revisions() const noexcept { return state_.revisions; }
   /// The newest sample of counts().rtt.
   [[nodiscard]] Duration last_rtt() const noexcept { return state_.answers.last_round_trip(); }
 

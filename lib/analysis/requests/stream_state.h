@@ -11,6 +11,7 @@
 #include "analysis/requests/ip_numbers.h"
 #include "analysis/requests/late_packets.h"
 #include "analysis/requests/nak_log.h"
+#include "analysis/requests/revision.h"
 #include "analysis/requests/sender_limits.h"
 #include "analysis/requests/sent_log.h"
 #include "analysis/requests/stream_counts.h"
@@ -121,6 +122,7 @@ struct StreamState {
   SenderLimits limits;
   CaptureBegin begin;
   NakLog naks;
+  RevisionLog revisions;
   LatePackets late;
   TakenAnswers taken;
   FetchResponses fetched;

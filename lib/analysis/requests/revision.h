@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/requests/sent_log.h"
+
+namespace lw::analysis {
+
+/// What is said about a packet when it comes, or is missing, and may be taken back when later
+/// packets tell more.
+enum class Claim : std::uint8_t {
+  sent_again,   // its sender has sent it again
+  lost,         // the packet that came in its place shows that it was lost
+  lost_again,   // a recovery has skipped it: it was lost once more
+  answers_nak,  // it answers a NAK
+  cause,        // why the recovery that begins with it began
+};
+inline constexpr std::size_t kClaims = 5;
+
+/// A claim that no longer holds.
+struct Revision {
+  Claim said{};
+  Sequence psn = 0;         // of the packet that it was about
+  std::uint64_t frame = 0;  // with which it was made
+  std::uint64_t by = 0;     // the frame that shows that it does not hold; 0: the capture has ended
+};
+
+/// The claims about packets of one stream that later packets have changed: their number, and the
+/// newest ones. The class that made a claim takes it back, and notes that here; no other class
+/// changes what that one keeps.
+class RevisionLog {
+ public:
+  static constexpr std::size_t kMost = 64;  // the newest that are kept
+
+  /// Begins a frame, which the revisions that follow are due to; 0: the capture has ended.
+  void begin(std::uint64_t frame) noexcept { frame_ = frame; }
+  /// Notes that what was said with a frame does not hold.
+  void add(Claim said, Sequence psn, std::uint64_t frame) {
+    ++counts_[static_cast<std::size_t>(said)];
+    if (newest_.size() == kMost) newest_.erase(newest_.begin());
+    newest_.push_back({said, psn, frame, frame_});
+  }
+
+  /// Number of claims of a kind that were taken back.
+  [[nodiscard]] std::uint64_t count(Claim said) const noexcept {
+    return counts_[static_cast<std::size_t>(said)];
+  }
+  /// The newest revisions, oldest first.
+  [[nodiscard]] std::span<const Revision> newest() const noexcept { return newest_; }
+
+ private:
+  std::uint64_t frame_ = 0;
+  std::array<std::uint64_t, kClaims> counts_{};
+  std::vector<Revision> newest_;
+};
+
+}  // namespace lw::analysis
