@@ -47,6 +47,13 @@ class RequestStream {
         lone_(state_.report, state_.counts),
         reuse_(state_.report) {}
 
+  /// Decides again with what the flows have shown since `setup`: the packets that follow are read
+  /// in this way. Call it between two packets.
+  void learn(const StreamSetup& learned) {
+    if (learned == state_.setup) return;
+    state_.learn(learned);
+    messages_.learn(learned.mtu.value_or(0));
+  }
   /// Processes a request with a valid ICRC.
   void request(const CapturedPacket& packet);
   /// Processes a response to a request of this stream.

@@ -27,6 +27,8 @@ struct Revision {
   Sequence psn = 0;         // of the packet that it was about
   std::uint64_t frame = 0;  // with which it was made
   std::uint64_t by = 0;     // the frame that shows that it does not hold; 0: the capture has ended
+
+  friend bool operator==(const Revision&, const Revision&) = default;
 };
 
 /// The claims about packets of one stream that later packets have changed: their number, and the

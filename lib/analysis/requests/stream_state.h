@@ -35,6 +35,7 @@ struct StreamSetup {
   std::optional<Duration> round_trip = {};   // from here to the sender and back, at least
   std::optional<Duration> answer_time = {};  // from here to the responder and back, at least
 
+  friend bool operator==(const StreamSetup&, const StreamSetup&) = default;
   /// Whether the sender's answers to NAKs show that it repeats all from a lost packet on.
   [[nodiscard]] bool goes_back() const noexcept { return scheme == RecoveryScheme::go_back_n; }
   /// Also true if no answer tells how it recovers.
@@ -73,6 +74,13 @@ struct StreamState {
         limits(counts),
         fetched(log, counts, answers, report) {
     selective = setup.scheme == RecoveryScheme::selective;
+    if (setup.ip_numbers_count) ip_numbers.expect_order();
+  }
+  /// Decides again with what was learned of the flows since.
+  void learn(const StreamSetup& learned) {
+    if (learned.scheme != setup.scheme) selective = learned.scheme == RecoveryScheme::selective;
+    setup = learned;
+    answers.learn(setup.answer_time);
     if (setup.ip_numbers_count) ip_numbers.expect_order();
   }
   StreamState(const StreamState&) = delete;  // members refer to counts

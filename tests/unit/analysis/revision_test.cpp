@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis/requests/revision.h"
 
-#include <tuple>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -9,12 +8,7 @@
 
 #include "analysis/requests/request_stream.h"
 
-namespace lw::analysis {
-
-static bool operator==(const Revision& a, const Revision& b) noexcept {
-  return std::tie(a.said, a.psn, a.frame, a.by) == std::tie(b.said, b.psn, b.frame, b.by);
-}
-
+namespace lw::analysis::revision_test {
 namespace {
 
 using testing::ElementsAre;
@@ -131,4 +125,4 @@ TEST_F(Revisions, TheNewestAreKept) {
 }
 
 }  // namespace
-}  // namespace lw::analysis
+}  // namespace lw::analysis::revision_test
