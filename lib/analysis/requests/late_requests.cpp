@@ -13,7 +13,7 @@ bool take_late_original(StreamState& state, const CapturedPacket& packet, Sequen
   if (nak != nullptr) state.naks.note_late(nak->frame);
   const Sent old = gap;
   Fill fill{.first = psn, .first_frame = packet.number, .first_stamp = packet.stamp};
-  fill.add(old, state.log.fill(sent_of(packet, psn, state.setup.span_of(packet))));
+  fill.add(old, state.log.fill(sent_of(packet, psn, state.setup().span_of(packet))));
   state.counts.payload += packet.payload;
   state.late.add(psn, packet.stamp);
   state.note_late(fill, nak != nullptr ? Cause::sequence_nak : Cause::none);
@@ -27,7 +27,7 @@ bool take_late_replacement(StreamState& state, Recoveries& recoveries, const Cap
   const Recovery* const recovery = recoveries.find([](const Recovery&) { return true; });
   if (recovery == nullptr) return false;
   const Sent old = gap;
-  const Sent& sent = state.log.fill(sent_of(packet, psn, state.setup.span_of(packet)));
+  const Sent& sent = state.log.fill(sent_of(packet, psn, state.setup().span_of(packet)));
   const Filled skipped = recoveries.add_late(
       recovery, psn, sent.span, {psn, sent.span, old.frame, old.stamp}, recovery->skips(psn, old));
   recoveries.fill_late(*recovery, old, sent);

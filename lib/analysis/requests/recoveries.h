@@ -27,7 +27,10 @@ class Recoveries {
   };
 
   /// `state` must outlive the object.
-  explicit Recoveries(StreamState& state) noexcept : state_(state) {}
+  explicit Recoveries(StreamState& state) noexcept : state_(state) { learn(state.setup().scheme); }
+
+  /// Learns how the sender recovers.
+  void learn(RecoveryScheme scheme) noexcept { selective_ = scheme == RecoveryScheme::selective; }
 
   /// Begins a recovery with a packet.
   void begin(const CapturedPacket& packet, const Sent& sent, Sent* known,
@@ -122,7 +125,12 @@ class Recoveries {
   }
   [[nodiscard]] bool none_open() const noexcept { return !recovery_ && ended_.empty(); }
   /// The PSN with which the sender goes on.
-  [[nodiscard]] Sequence next() const noexcept { return recovery_ ? recovery_->next : state_.next; }
+  [[nodiscard]] Sequence next() const noexcept {
+    return recovery_ ? recovery_->next : state_.next();
+  }
+
+  /// Whether the sender repeats single packets: its flow shows it, or else its last recovery.
+  [[nodiscard]] bool selective() const noexcept { return selective_; }
 
   // The newest recovery.
   [[nodiscard]] Sequence start() const noexcept { return start_; }  // 0: there was none
@@ -139,6 +147,7 @@ class Recoveries {
     Sequence until = 0;
   };
 
+  [[nodiscard]] bool may_begin_with(const Sent& sent) const noexcept;
   void start(Recovery recovery, const Sent* first, std::uint64_t numbers_skipped);
   void go_on(const CapturedPacket& packet, Sent* known, const Sent& sent);
   void note_repeated(const CapturedPacket& packet, const Sent& sent, Sent& known);
@@ -171,6 +180,7 @@ class Recoveries {
   Sequence start_ = 0;
   Instant stamp_;
   bool by_nak_ = false;
+  bool selective_ = false;
   RetryWaits retry_waits_;
   Sequence interrupted_ = 0;  // the PSN at which the last recovery would have gone on; 0: none
   Sequence first_gap_ = 0;    // as first_gap(), at the newest recovery

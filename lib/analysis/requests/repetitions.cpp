@@ -12,25 +12,25 @@ namespace {
 /// it was sent once, and no answer to it has reached its sender.
 bool was_unasked(StreamState& state, const CapturedPacket& packet, Sequence psn,
                  const Sent* known) {
-  if (state.ip_numbers.vary()) return true;
-  if (known == nullptr || known->copies > 0 || state.silence >= kShortestTimer ||
-      state.naks.asking_for(psn, state.acked) != nullptr)
+  if (state.ip_numbers().vary()) return true;
+  if (known == nullptr || known->copies > 0 || state.silence() >= kShortestTimer ||
+      state.naks.asking_for(psn, state.acked()) != nullptr)
     return false;
   const bool misses_none = state.counts.fetches_answered == 0 && state.counts.resent == 0;
   return !known->answered || misses_none ||
-         (state.setup.round_trip &&
-          stamp_difference(packet.stamp, known->response_stamp) < *state.setup.round_trip);
+         (state.setup().round_trip &&
+          stamp_difference(packet.stamp, known->response_stamp) < *state.setup().round_trip);
 }
 
 /// Processes a copy of a request. `known`: its entry in the log; null: none.
 void take_copy(StreamState& state, const CapturedPacket& packet, Sequence psn, Sent* known) {
-  const bool newest = known == nullptr || psn + known->span >= state.next;
+  const bool newest = known == nullptr || psn + known->span >= state.next();
   const bool unasked = was_unasked(state, packet, psn, known);
   if (known == nullptr || !known->fetches)
     return state.report.copy(packet, psn, known, newest, unasked);
   FetchResponses::note_copy(*known);
   // A requester that goes back for a response repeats what follows as well.
-  const bool asked_alone = !state.setup.goes_back() || newest;
+  const bool asked_alone = !state.setup().goes_back() || newest;
   const bool complete = known->answered && known->response_stamp <= packet.stamp;
   std::optional<Duration> answered;
   if (asked_alone && complete) answered = stamp_difference(packet.stamp, known->response_stamp);
@@ -50,24 +50,25 @@ void fill_in(StreamState& state, Recoveries& recoveries, const Recovery& recover
 }  // namespace
 
 void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* known) {
-  if (recovery_skipping(packet, sent.psn, known, state_.silence) != nullptr) {
+  if (recovery_skipping(packet, sent.psn, known, state_.silence()) != nullptr) {
     known->asked_again = true;
     if (doubt_) return doubt_->rest.push_back({packet, sent});
-    doubt_ = Doubt{.packet = packet, .sent = sent, .why = {.silence = state_.silence}};
+    doubt_ = Doubt{.packet = packet, .sent = sent, .why = {.silence = state_.silence()}};
     return;
   }
-  const RepetitionCause why = cause_of_repetition(state_, packet, sent, known);
+  const RepetitionCause why =
+      cause_of_repetition(state_, recoveries_.selective(), wrong_.refused(), packet, sent, known);
   if (!why.cause) {
-    const bool keeps = state_.setup.scheme == RecoveryScheme::selective;
+    const bool keeps = state_.setup().scheme == RecoveryScheme::selective;
     const Nak* const nak = keeps ? nullptr : nak_in_place_of_timer(state_, packet, sent);
-    const bool newest = known == nullptr || sent.psn + sent.span >= state_.next;
+    const bool newest = known == nullptr || sent.psn + sent.span >= state_.next();
     // What the NAK asked for was late, so the receiver has discarded the packet behind it.
-    if (newest && nak != nullptr && sent.psn == state_.acked && !state_.ip_numbers.vary()) {
+    if (newest && nak != nullptr && sent.psn == state_.acked() && !state_.ip_numbers().vary()) {
       state_.naks.use(nak->frame);
       return recoveries_.begin(packet, sent, known,
-                               {Cause::sequence_nak, nak->frame, state_.silence});
+                               {Cause::sequence_nak, nak->frame, state_.silence()});
     }
-    if (state_.ip_numbers.vary() || newest) return take_copy(state_, packet, sent.psn, known);
+    if (state_.ip_numbers().vary() || newest) return take_copy(state_, packet, sent.psn, known);
     doubt_ = Doubt{
         .packet = packet, .sent = sent, .nak_frame = nak != nullptr ? nak->frame : 0, .why = why};
     known->asked_again |= sent.fetches;
@@ -93,7 +94,7 @@ void Repetitions::judge(Sequence next, const CapturedPacket* packet) {
                    .value_or(original);
   const Sequence behind = doubt.end();
   const Nak* nak =
-      doubt.sent.fetches ? nullptr : state_.naks.asking_for(state_.acked, state_.acked);
+      doubt.sent.fetches ? nullptr : state_.naks.asking_for(state_.acked(), state_.acked());
   if (nak == nullptr) nak = state_.naks.of_frame(doubt.nak_frame);
   const Recovery* const running = recoveries_.running();
   const bool recovery_goes_on = running != nullptr && running->next == behind;
@@ -101,15 +102,15 @@ void Repetitions::judge(Sequence next, const CapturedPacket* packet) {
       recovery_skipping(doubt.packet, doubt.sent.psn, known, doubt.why.silence);
   // A sender that goes back sends the next packet sooner than it answers a NAK.
   const bool too_late =
-      skipping != nullptr && state_.setup.least_reaction && packet != nullptr &&
-      stamp_difference(packet->stamp, doubt.packet.stamp) > state_.setup.soonest();
-  if (next != behind || next >= state_.next || recovery_goes_on || too_late) {
+      skipping != nullptr && state_.setup().least_reaction && packet != nullptr &&
+      stamp_difference(packet->stamp, doubt.packet.stamp) > state_.setup().soonest();
+  if (next != behind || next >= state_.next() || recovery_goes_on || too_late) {
     if (skipping != nullptr) return fill_in_all(*skipping, doubt);
     return take_copy(state_, doubt.packet, doubt.sent.psn, known);
   }
   if (go_on_before_jump(doubt)) return;
   const bool fetched = doubt.sent.fetches || state_.counts.fetches_answered > 0;
-  const Cause by_timer = doubt.sent.psn < state_.acked ? Cause::ack_lost : Cause::timeout;
+  const Cause by_timer = doubt.sent.psn < state_.acked() ? Cause::ack_lost : Cause::timeout;
   RepetitionCause why{fetched ? Cause::response_lost : by_timer, original, doubt.why.silence};
   if (nak != nullptr) {
     state_.naks.use(nak->frame);
@@ -126,7 +127,7 @@ bool Repetitions::goes_on_skipped(Sequence next, const CapturedPacket* packet) {
   if (packet == nullptr || doubt_->why.cause || next != doubt_->end()) return false;
   const Recoveries::Jump* const newest = recoveries_.jump_from(doubt_->sent.psn);
   return newest != nullptr && next < newest->sent.psn && newest->sent.psn - newest->from <= kNear &&
-         recovery_skipping(*packet, next, state_.log.find(next), state_.silence) != nullptr;
+         recovery_skipping(*packet, next, state_.log.find(next), state_.silence()) != nullptr;
 }
 
 /// A recovery begins with the packets in doubt.
@@ -160,7 +161,7 @@ void Repetitions::judge_alone(const Doubt& doubt, Sequence next, const CapturedP
   const bool next_is_late = past != nullptr && next != doubt.sent.psn + doubt.sent.span &&
                             follower != nullptr && past->is_past(*follower);
   const bool next_is_copy = packet != nullptr && follower != nullptr && follower->seen &&
-                            state_.ip_numbers.vary() && packet->ip_id == follower->last_ip_id;
+                            state_.ip_numbers().vary() && packet->ip_id == follower->last_ip_id;
   const bool is_alone =
       next >= recoveries_.next() || next <= doubt.sent.psn || next_is_late || next_is_copy;
   if (!is_alone) past = nullptr;
@@ -178,13 +179,13 @@ void Repetitions::judge_alone(const Doubt& doubt, Sequence next, const CapturedP
 /// The packet in doubt was late: it answers no NAK.
 void Repetitions::take_back_answer(const Doubt& doubt) {
   if (state_.naks.reopen(doubt.why.related))
-    state_.revisions.add(Claim::answers_nak, doubt.sent.psn, doubt.packet.number);
+    state_.revisions.add(Assumption::answers_nak, doubt.sent.psn, doubt.packet.number);
 }
 
 /// Processes a packet that comes behind the one that was sent again in its place, if it is such a
 /// packet: its IP identification shows that it is no copy. Returns whether it is one.
 bool Repetitions::take_overtaken_original(const CapturedPacket& packet, Sequence psn, Sent* known) {
-  if (known == nullptr || !state_.ip_numbers.vary()) return false;
+  if (known == nullptr || !state_.ip_numbers().vary()) return false;
   const Recovery* const recovery = recoveries_.find_filled(psn);
   if (recovery == nullptr) return false;
   if (known->fetches) FetchResponses::note_copy(*known);
@@ -202,7 +203,7 @@ bool Repetitions::go_on_before_jump(const Doubt& doubt) {
   // A sender that goes back further takes the time of an answer.
   const Recovery& recovery = *recoveries_.running();
   const Duration soonest =
-      std::max(state_.setup.soonest(), stamp_difference(newest->packet.stamp, recovery.first));
+      std::max(state_.setup().soonest(), stamp_difference(newest->packet.stamp, recovery.first));
   if (stamp_difference(doubt.packet.stamp, newest->packet.stamp) >= soonest) return false;
   take_back_answer(doubt);
   const Recoveries::Jump jump = recoveries_.take_back_jump();
@@ -220,10 +221,10 @@ bool Repetitions::go_on_before_jump(const Doubt& doubt) {
 /// Whether a SEND or WRITE that comes again may be one that was late in a recovery: a sender that
 /// goes back sends no packet alone. After the time of a timer it is the first of a recovery.
 bool Repetitions::may_come_alone(const Sent& sent, const Sent* known, Cause cause) {
-  if (!state_.setup.goes_back() || known == nullptr || state_.silence >= kShortestTimer)
+  if (!state_.setup().goes_back() || known == nullptr || state_.silence() >= kShortestTimer)
     return false;
   const bool may_be_late =
-      state_.ip_numbers.vary() &&
+      state_.ip_numbers().vary() &&
       (recoveries_.find_filled(sent.psn) != nullptr || recovery_past(*known) != nullptr);
   if (sent.fetches && !may_be_late) return false;
   const bool was_asked_for = cause == Cause::sequence_nak || cause == Cause::receiver_not_ready;
@@ -241,13 +242,13 @@ const Recovery* Repetitions::recovery_past(const Sent& known) {
 const Recovery* Repetitions::recovery_skipping(const CapturedPacket& packet, Sequence psn,
                                                const Sent* known, Duration silence) {
   if (known == nullptr) return nullptr;
-  const Nak* const nak = state_.naks.asking_for(psn, state_.acked);
+  const Nak* const nak = state_.naks.asking_for(psn, state_.acked());
   const bool asked =
-      nak != nullptr && stamp_difference(packet.stamp, nak->stamp) >= state_.setup.soonest();
+      nak != nullptr && stamp_difference(packet.stamp, nak->stamp) >= state_.setup().soonest();
   if (asked) return nullptr;
   const Recovery* const running = recoveries_.running();
   // After silence, another recovery begins.
-  const bool may_end = state_.setup.goes_back() && silence < kShortestTimer;
+  const bool may_end = state_.setup().goes_back() && silence < kShortestTimer;
   return recoveries_.find(
       [&](const Recovery& one) { return (&one == running || may_end) && one.skips(psn, *known); });
 }

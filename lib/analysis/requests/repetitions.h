@@ -7,6 +7,7 @@
 #include "analysis/requests/recoveries.h"
 #include "analysis/requests/repetition_cause.h"
 #include "analysis/requests/stream_state.h"
+#include "analysis/requests/wrong_answers.h"
 
 namespace lw::analysis {
 
@@ -15,9 +16,9 @@ namespace lw::analysis {
 /// tell, the next one decides.
 class Repetitions {
  public:
-  /// `state` and `recoveries` must outlive the object.
-  Repetitions(StreamState& state, Recoveries& recoveries) noexcept
-      : state_(state), recoveries_(recoveries) {}
+  /// The arguments must outlive the object.
+  Repetitions(StreamState& state, Recoveries& recoveries, const WrongAnswers& wrong) noexcept
+      : state_(state), recoveries_(recoveries), wrong_(wrong) {}
 
   /// Processes a packet that was seen before. `known`: its entry in the log; null: none.
   void take(const CapturedPacket& packet, const Sent& sent, Sent* known);
@@ -63,6 +64,7 @@ class Repetitions {
 
   StreamState& state_;
   Recoveries& recoveries_;
+  const WrongAnswers& wrong_;
   std::optional<Doubt> doubt_;
 };
 

@@ -93,8 +93,8 @@ TEST_F(Revisions, APacketThatARecoverySkippedComesLate) {
   send(15);
   send(13);
   const auto next = send(16);
-  EXPECT_THAT(revisions(), ElementsAre(Revision{Claim::lost_again, sequence(13), skips, next}));
-  EXPECT_EQ(stream.revisions().count(Claim::lost_again), 1U);
+  EXPECT_THAT(revisions(), ElementsAre(Revision{Assumption::lost_again, sequence(13), skips, next}));
+  EXPECT_EQ(stream.revisions().count(Assumption::lost_again), 1U);
   EXPECT_EQ(stream.counts().resent, 6U);
 }
 
@@ -108,7 +108,7 @@ TEST_F(Revisions, ALatePacketThatFillsAGapIsNoneOfTheRecovery) {
   for (const std::uint32_t psn : {10U, 11U, 12U}) send(psn);
   const auto late = send(14);  // 13 seems to be lost once more, and 14 to be sent again
   const auto next = send(13);
-  EXPECT_THAT(revisions(), ElementsAre(Revision{Claim::sent_again, sequence(14), late, next}));
+  EXPECT_THAT(revisions(), ElementsAre(Revision{Assumption::sent_again, sequence(14), late, next}));
   EXPECT_EQ(stream.counts().resent, 4U);  // 10 to 13
 }
 
@@ -116,12 +116,12 @@ TEST_F(Revisions, TheNewestAreKept) {
   RevisionLog revised;
   for (std::uint64_t frame = 1; frame <= RevisionLog::kMost + 1; ++frame) {
     revised.begin(frame + 1);
-    revised.add(Claim::cause, frame, frame);
+    revised.add(Assumption::cause, frame, frame);
   }
-  EXPECT_EQ(revised.count(Claim::cause), RevisionLog::kMost + 1);
-  EXPECT_EQ(revised.count(Claim::lost), 0U);
+  EXPECT_EQ(revised.count(Assumption::cause), RevisionLog::kMost + 1);
+  EXPECT_EQ(revised.count(Assumption::lost), 0U);
   ASSERT_EQ(revised.newest().size(), RevisionLog::kMost);
-  EXPECT_EQ(revised.newest().front(), (Revision{Claim::cause, 2, 2, 3}));
+  EXPECT_EQ(revised.newest().front(), (Revision{Assumption::cause, 2, 2, 3}));
 }
 
 }  // namespace
