@@ -19,6 +19,17 @@ namespace {
 
 constexpr std::uint8_t kCongested = 3;  // CE (RFC 3168, 5)
 
+/// Whether the flows may show more about a stream than its setup has when a packet of it is
+/// followed: how its sender recovers shows behind NAKs, and the path MTU behind READs.
+bool may_teach(const RequestStream& stream, const CapturedPacket& packet) noexcept {
+  const wire::Operation operation = packet.info->operation;
+  if (packet.is_request())
+    return operation == wire::Operation::read_request || packet.psn != psn_of(stream.next());
+  if (!stream.setup().answered) return true;
+  if (operation != wire::Operation::ack) return packet.begins_message();
+  return packet.has_aeth && wire::AethFields{packet.syndrome, 0}.kind() != wire::AethKind::ack;
+}
+
 Anomaly about(const Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   return {.session = session.number,
           .direction = direction,
@@ -290,33 +301,21 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   return *stream;
 }
 
-/// Whether the flows may show more about a stream than its setup has when a packet of it is
-/// followed: how its sender recovers shows behind NAKs, and the path MTU behind READs. `requests`:
-/// the flow of its requests.
-bool Analyst::may_learn(const RequestStream& stream, std::uint32_t requests,
-                        const CapturedPacket& packet) const noexcept {
-  const StreamSetup& setup = stream.setup();
-  if (packet.is_response()) {
-    const bool refuses =
-        packet.has_aeth && wire::AethFields{packet.syndrome, 0}.kind() != wire::AethKind::ack;
-    if (refuses || !setup.answered) return true;
-  } else if (setup.scheme == RecoveryScheme::unknown && flows_[requests].recovery &&
-             packet.psn != psn_of(stream.next())) {
-    return true;
-  }
-  const wire::Operation operation = packet.info->operation;
-  const bool reads = operation == wire::Operation::read_request ||
-                     (operation == wire::Operation::read_response && packet.begins_message());
-  return reads && setup.request_mtu == 0 && flows_.mtu_of(requests) != setup.mtu;
-}
-
-/// Decides again about a stream that is longer than the look-ahead, before a packet of it is
-/// followed.
+/// Decides again about a stream that is longer than the look-ahead, before a packet is followed of
+/// which may_teach() is true.
 void Analyst::decide_again(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   const std::uint32_t requests = session.directions[direction].flow;
   if (requests == QpFlow::kNone) return;
   RequestStream& stream = *session.directions[direction].stream;
-  if (may_learn(stream, requests, packet)) stream.learn(setup_for(session, direction));
+  const StreamSetup& setup = stream.setup();
+  const wire::Operation operation = packet.info->operation;
+  const bool reads =
+      operation == wire::Operation::read_request || operation == wire::Operation::read_response;
+  const bool other_mtu = reads && setup.request_mtu == 0 && flows_.mtu_of(requests) != setup.mtu;
+  const bool recovers = packet.is_response() ? operation == wire::Operation::ack
+                                             : setup.scheme == RecoveryScheme::unknown &&
+                                                   flows_[requests].recovery != nullptr;
+  if (other_mtu || recovers || !setup.answered) stream.learn(setup_for(session, direction));
 }
 
 void Analyst::follow(const CapturedPacket& packet) {
@@ -345,14 +344,16 @@ void Analyst::take(Session& session, std::uint8_t direction, const CapturedPacke
   const bool shared = is_management(packet, flows_[packet.flow].key);
   if (packet.is_request() && !shared) {
     RequestStream& stream = stream_of(session, direction);
-    decide_again(session, direction, packet);
+    if (may_teach(stream, packet)) [[unlikely]]
+      decide_again(session, direction, packet);
     session.directions[direction].passages->request(packet, stream.setup().span_of(packet));
     stream.request(packet);
   }
   const auto other = static_cast<std::uint8_t>(1 - direction);
   if (packet.is_response()) {
     RequestStream& stream = stream_of(session, other);
-    decide_again(session, other, packet);
+    if (may_teach(stream, packet)) [[unlikely]]
+      decide_again(session, other, packet);
     session.directions[other].passages->answer(packet);
     stream.response(packet);
   }

@@ -93,7 +93,8 @@ TEST_F(Revisions, APacketThatARecoverySkippedComesLate) {
   send(15);
   send(13);
   const auto next = send(16);
-  EXPECT_THAT(revisions(), ElementsAre(Revision{Assumption::lost_again, sequence(13), skips, next}));
+  EXPECT_THAT(revisions(),
+              ElementsAre(Revision{Assumption::lost_again, sequence(13), skips, next}));
   EXPECT_EQ(stream.revisions().count(Assumption::lost_again), 1U);
   EXPECT_EQ(stream.counts().resent, 6U);
 }
