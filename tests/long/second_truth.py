@@ -77,14 +77,16 @@ class SecondTruth(unittest.TestCase):
 
     def test_connections_behind_the_look_ahead(self):
         """66,000 frames of others are between the first frames of each connection and its first loss, or
-        its fifth frame."""
+        its fifth frame: hardly more is false or missed than without them."""
+        seeds = max(1, SEEDS // 50)
+        whole, _ = score(ORDINARY + HARD, seeds=seeds)
         for words in ((), ('early',)):
             with self.subTest(words):
-                said = run('late.py', 'all', max(1, SEEDS // 50), *words)
+                said = run('late.py', 'all', seeds, *words)
                 claims, false, events, missed = sums(said)['late']
-                self.assertGreater(min(claims, events), 20 * max(1, SEEDS // 50), said)
-                self.assertLessEqual(100 * false, 2 * claims, said)
-                self.assertLessEqual(100 * missed, 4 * events, said)
+                self.assertGreater(min(claims, events), 20 * seeds, said)
+                self.assertLessEqual(100 * (false - whole['full'][1]), claims, said)
+                self.assertLessEqual(100 * (missed - whole['full'][3]), events, said)
 
     def test_congestion(self):
         """Where the capture does not show it, the answer is that it cannot be told: at a sender's port, losses
