@@ -12,11 +12,23 @@
 #include "analysis/setup/setup_findings.h"
 #include "core/counted.h"
 #include "core/quantity.h"
+#include "wire/aeth.h"
 
 namespace lw::analysis {
 namespace {
 
 constexpr std::uint8_t kCongested = 3;  // CE (RFC 3168, 5)
+
+/// Whether the flows may show more about a stream than its setup has when a packet of it is
+/// followed: how its sender recovers shows behind NAKs, and the path MTU behind READs.
+bool may_teach(const RequestStream& stream, const CapturedPacket& packet) noexcept {
+  const wire::Operation operation = packet.info->operation;
+  if (packet.is_request())
+    return operation == wire::Operation::read_request || packet.psn != psn_of(stream.next());
+  if (!stream.setup().answered) return true;
+  if (operation != wire::Operation::ack) return packet.begins_message();
+  return packet.has_aeth && wire::AethFields{packet.syndrome, 0}.kind() != wire::AethKind::ack;
+}
 
 Anomaly about(const Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   return {.session = session.number,
@@ -249,9 +261,8 @@ std::uint32_t Analyst::request_mtu_of(const Session& session, std::uint8_t direc
   return code >= 1 && code <= kMtus.size() ? kMtus[code - 1] : 0;
 }
 
-RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
-  auto& stream = session.directions[direction].stream;
-  if (stream) return *stream;
+/// What the packets that have come, with those of the look-ahead, show about a stream.
+StreamSetup Analyst::setup_for(const Session& session, std::uint8_t direction) const {
   StreamSetup setup{.session = session.number, .direction = direction, .mtu = {}};
   const std::uint32_t requests = session.directions[direction].flow;
   const std::uint32_t responses = session.directions[1 - direction].flow;
@@ -278,10 +289,33 @@ RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
   }
   setup.request_mtu = request_mtu_of(session, direction);
   if (setup.request_mtu != 0) setup.mtu = setup.request_mtu;
-  stream = std::make_unique<RequestStream>(setup, results_, log_);
+  return setup;
+}
+
+RequestStream& Analyst::stream_of(Session& session, std::uint8_t direction) {
+  auto& stream = session.directions[direction].stream;
+  if (stream) return *stream;
+  stream = std::make_unique<RequestStream>(setup_for(session, direction), results_, log_);
   session.directions[direction].passages = std::make_unique<PassageLog>(passages_);
   stream->remember(memory_);
   return *stream;
+}
+
+/// Decides again about a stream that is longer than the look-ahead, before a packet is followed of
+/// which may_teach() is true.
+void Analyst::decide_again(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
+  const std::uint32_t requests = session.directions[direction].flow;
+  if (requests == QpFlow::kNone) return;
+  RequestStream& stream = *session.directions[direction].stream;
+  const StreamSetup& setup = stream.setup();
+  const wire::Operation operation = packet.info->operation;
+  const bool reads =
+      operation == wire::Operation::read_request || operation == wire::Operation::read_response;
+  const bool other_mtu = reads && setup.request_mtu == 0 && flows_.mtu_of(requests) != setup.mtu;
+  const bool recovers = packet.is_response() ? operation == wire::Operation::ack
+                                             : setup.scheme == RecoveryScheme::unknown &&
+                                                   flows_[requests].recovery != nullptr;
+  if (other_mtu || recovers || !setup.answered) stream.learn(setup_for(session, direction));
 }
 
 void Analyst::follow(const CapturedPacket& packet) {
@@ -310,12 +344,16 @@ void Analyst::take(Session& session, std::uint8_t direction, const CapturedPacke
   const bool shared = is_management(packet, flows_[packet.flow].key);
   if (packet.is_request() && !shared) {
     RequestStream& stream = stream_of(session, direction);
+    if (may_teach(stream, packet)) [[unlikely]]
+      decide_again(session, direction, packet);
     session.directions[direction].passages->request(packet, stream.setup().span_of(packet));
     stream.request(packet);
   }
   const auto other = static_cast<std::uint8_t>(1 - direction);
   if (packet.is_response()) {
     RequestStream& stream = stream_of(session, other);
+    if (may_teach(stream, packet)) [[unlikely]]
+      decide_again(session, other, packet);
     session.directions[other].passages->answer(packet);
     stream.response(packet);
   }

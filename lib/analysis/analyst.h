@@ -132,6 +132,8 @@ class Analyst {
   void report_findings();
   void report_findings_of(std::span<const std::uint32_t> places, const CaptureFacts& capture);
   RequestStream& stream_of(Session& session, std::uint8_t direction);
+  [[nodiscard]] StreamSetup setup_for(const Session& session, std::uint8_t direction) const;
+  void decide_again(Session& session, std::uint8_t direction, const CapturedPacket& packet);
   [[nodiscard]] std::uint32_t request_mtu_of(const Session& session, std::uint8_t direction) const;
   [[nodiscard]] bool has_other_mtu(const Session& session, std::uint8_t direction) const;
   void count(Session& session, Session::Direction& direction, std::uint8_t index,

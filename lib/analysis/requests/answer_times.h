@@ -22,6 +22,8 @@ class AnswerTimes {
   AnswerTimes(StreamCounts& counts, std::optional<Duration> least_of_host) noexcept
       : round_trips_(counts.rtt), undisturbed_(counts.undisturbed), least_of_host_(least_of_host) {}
 
+  /// Learns how long answers of the host take; `least_of_host`: as for the constructor.
+  void learn(std::optional<Duration> least_of_host) noexcept { least_of_host_ = least_of_host; }
   /// Begins a response: the calls that follow are about it.
   void begin(Instant stamp) noexcept {
     quiet_ = stamp_difference(stamp, std::exchange(newest_, stamp));

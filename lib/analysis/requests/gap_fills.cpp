@@ -13,8 +13,8 @@ namespace {
 bool is_unasked(const StreamState& state, const CapturedPacket& packet, const Sent& gap,
                 Cause cause) noexcept {
   const bool goes_back = cause != Cause::sequence_nak && cause != Cause::reordered;
-  return state.setup.scheme == RecoveryScheme::selective && !goes_back &&
-         stamp_difference(packet.stamp, gap.stamp) < state.setup.soonest();
+  return state.setup().scheme == RecoveryScheme::selective && !goes_back &&
+         stamp_difference(packet.stamp, gap.stamp) < state.setup().soonest();
 }
 
 /// Whether a single packet that filled a gap begins no recovery of a sender that goes back: that
@@ -24,7 +24,7 @@ bool has_paused(const StreamState& state, const Fill& fill, Duration after,
                 Duration pause) noexcept {
   constexpr int kMuch = 2;
   const bool shows_naks = !state.begin.joined() || state.begin.is_over();
-  return state.setup.goes_back() && fill.packets == 1 && shows_naks && pause > kMuch * after;
+  return state.setup().goes_back() && fill.packets == 1 && shows_naks && pause > kMuch * after;
 }
 
 /// Whether a NAK of `psn`, with which a recovery begins, shows that the packets that filled a gap
@@ -34,9 +34,9 @@ bool was_late(StreamState& state, const Fill& fill, Sequence psn, Duration pause
   const Duration after = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
   // No answer to the packets that overtook it can have come by then.
   if (after < std::min(kShortestTimer, state.least_round_trip())) return true;
-  if (state.setup.answered && after < kShortestTimer && has_paused(state, fill, after, pause))
+  if (state.setup().answered && after < kShortestTimer && has_paused(state, fill, after, pause))
     return true;
-  const Nak* const nak = state.naks.asking_for(psn, state.acked);
+  const Nak* const nak = state.naks.asking_for(psn, state.acked());
   return nak != nullptr && nak->psn == psn && nak->stamp > fill.last_stamp &&
          after < kShortestTimer;
 }
@@ -45,18 +45,18 @@ bool was_late(StreamState& state, const Fill& fill, Sequence psn, Duration pause
 /// NAK did, and a sender that goes back repeated the later ones as well. `new_follows`: the next
 /// request is new. `pause`: the time before it. Nothing: the capture shows no such answer, or
 /// nothing asked for them.
-std::optional<bool> was_asked_for(StreamState& state, const Fill& fill, bool new_follows,
-                                  Duration pause) {
+std::optional<bool> was_asked_for(StreamState& state, const Fill& fill, bool selective,
+                                  bool new_follows, Duration pause) {
   const Nak* const nak = state.naks.of_frame(fill.nak_frame);
   if (nak == nullptr || nak->psn != fill.first) return std::nullopt;
   const Duration after = stamp_difference(fill.first_stamp, nak->stamp);
   if (state.begin.was_named_before(fill.first)) return std::nullopt;  // by an earlier NAK, too
-  if (after < state.setup.soonest()) return false;
-  if (!state.selective && has_paused(state, fill, after, pause)) return false;
-  if (state.setup.goes_back() && !state.selective && new_follows && fill.next < state.next)
+  if (after < state.setup().soonest()) return false;
+  if (!selective && has_paused(state, fill, after, pause)) return false;
+  if (state.setup().goes_back() && !selective && new_follows && fill.next < state.next())
     return false;
   // Another one may be a little sooner than the soonest so far: what follows tells.
-  if (state.selective && state.setup.least_reaction && after >= *state.setup.least_reaction)
+  if (selective && state.setup().least_reaction && after >= *state.setup().least_reaction)
     return true;
   return std::nullopt;
 }
@@ -72,17 +72,17 @@ bool was_sent_before(const StreamState& state, const Fill& fill) noexcept {
 bool goes_on_soon(const StreamState& state, const Fill& fill, const CapturedPacket& next,
                   Sequence psn) noexcept {
   constexpr int kSoon = 2;  // divided by
-  if (state.setup.answered || psn < fill.next) return false;
+  if (state.setup().answered || psn < fill.next) return false;
   const Duration late = stamp_difference(fill.first_stamp, fill.filled.front().stamp);
   return stamp_difference(next.stamp, fill.last_stamp) < late / kSoon &&
-         (state.setup.goes_back() || late >= kShortestTimer);
+         (state.setup().goes_back() || late >= kShortestTimer);
 }
 
 /// Whether a packet that filled a gap after a NAK was sent again, and comes again now because the
 /// NAK was repeated: a sender that repeats single packets answers each.
 bool is_named_again(StreamState& state, const Fill& fill) noexcept {
   const Nak* const nak = state.naks.of_frame(fill.nak_frame);
-  if (state.setup.scheme != RecoveryScheme::selective || nak == nullptr) return false;
+  if (state.setup().scheme != RecoveryScheme::selective || nak == nullptr) return false;
   return nak->is_repeated() || state.naks.frame_naming(fill.first, fill.first) > fill.last_frame;
 }
 
@@ -106,7 +106,7 @@ void GapFills::take(const CapturedPacket& packet, const Sent& sent) {
     return recoveries_.take_filled(packet, gap, filled, signs);
   }
   if (recovery != nullptr && recovery->skips(sent.psn) && !signs.asked &&
-      !state_.ip_numbers.ordered()) {
+      !state_.ip_numbers().ordered()) {
     behind_ = std::make_unique<Behind>(Behind{packet, gap, filled, signs});
     return;
   }
@@ -119,13 +119,13 @@ void GapFills::add(const CapturedPacket& packet, const Sent& gap, const Sent& fi
     recoveries_.end();
     fill_ = Fill{.first = filled.psn, .first_frame = packet.number, .first_stamp = packet.stamp};
     fill_->nak_frame = state_.naks.frame_naming(gap.psn, filled.psn);
-    fill_->numbers_skipped = state_.ip_numbers.skipped_before(packet.ip_id);
-    fill_->silence = state_.silence;
+    fill_->numbers_skipped = state_.ip_numbers().skipped_before(packet.ip_id);
+    fill_->silence = state_.silence();
   }
   fill_->add(gap, filled);
   state_.late.add(filled.psn, packet.stamp);
   // Its number shows that it was sent again, not late.
-  if (state_.ip_numbers.ordered() && state_.reliable)
+  if (state_.ip_numbers().ordered() && state_.reliable())
     recoveries_.begin(*std::exchange(fill_, std::nullopt));
 }
 
@@ -138,28 +138,20 @@ void GapFills::note_jump(const CapturedPacket& packet, const Sent& gap, const Se
 
 void GapFills::judge_behind(Sequence next) {
   const Behind behind = *std::exchange(behind_, nullptr);
-  Recovery* const recovery = recoveries_.running();
+  const Recovery* const recovery = recoveries_.running();
   const Sequence psn = behind.filled.psn;
   if (recovery == nullptr || next != recovery->next || !recovery->skips(psn))
     return add(behind.packet, behind.gap, behind.filled);
-  const Filled skipped = recovery->take_skipped(psn, behind.filled.span);
-  add_filled(recovery->filled, behind.gap, behind.filled, behind.signs);
-  ++recovery->packets;
-  ++state_.counts.resent;
+  const Filled skipped = recoveries_.add_late(recovery, psn, behind.filled.span, {}, true);
+  recoveries_.fill_late(*recovery, behind.gap, behind.filled, behind.signs);
   state_.late.add(psn, behind.packet.stamp);
   state_.report.late_in_recovery(behind.packet, psn, skipped);
 }
 
 void GapFills::judge_jump(Sequence next) {
   const Jump jump = std::move(*std::exchange(jump_, std::nullopt));
-  Recovery* const recovery = recoveries_.running();
-  if (recovery == nullptr || next != jump.from) return;
-  recovery->take_filled(jump.fill.first,
-                        static_cast<std::uint32_t>(jump.fill.next - jump.fill.first));
-  recovery->next = jump.from;
-  std::erase_if(recovery->skipped, [&](const Filled& gap) { return gap.first == jump.from; });
-  --recovery->packets;
-  --state_.counts.resent;
+  if (recoveries_.running() == nullptr || next != jump.from) return;
+  recoveries_.take_back_fill(jump.from, jump.fill);
   state_.late.add(jump.fill.first, jump.fill.first_stamp);
   state_.note_late(jump.fill, Cause::none);
 }
@@ -183,7 +175,8 @@ void GapFills::decide(const CapturedPacket* next, Sequence psn, const Sent* know
   fill_.reset();
   const Duration pause =
       next != nullptr ? stamp_difference(next->stamp, fill.last_stamp) : Duration{};
-  const auto asked_for = was_asked_for(state_, fill, known == nullptr, pause);
+  const auto asked_for =
+      was_asked_for(state_, fill, recoveries_.selective(), known == nullptr, pause);
   const bool sent_before = was_sent_before(state_, fill);
   if (sent_before) state_.begin.note_sent_before();
   const bool goes_back =
@@ -192,13 +185,13 @@ void GapFills::decide(const CapturedPacket* next, Sequence psn, const Sent* know
       (!asked_for && psn == fill.first && is_named_again(state_, fill)) ||
       asked_for.value_or(known != nullptr && psn >= fill.next && (goes_on || fill.nak_frame != 0) &&
                          !was_late(state_, fill, psn, pause));
-  if (goes_back && state_.reliable) {
+  if (goes_back && state_.reliable()) {
     recoveries_.begin(std::move(fill));
   } else if (!asked_for && fill.nak_frame != 0 && !(known != nullptr && psn <= fill.first)) {
     judge_held(false);
     held_ = std::move(fill);
   } else {
-    if (Nak* const nak = state_.naks.of_frame(fill.nak_frame)) nak->late = true;
+    state_.naks.note_late(fill.nak_frame);
     state_.note_late(fill, fill.nak_frame != 0 ? Cause::sequence_nak : Cause::none);
   }
 }
@@ -210,7 +203,7 @@ void GapFills::judge_held(bool repeated) {
   const Fill fill = std::move(*held_);
   held_.reset();
   if (repeated) {
-    if (Nak* const nak = state_.naks.of_frame(fill.nak_frame)) nak->late = true;
+    state_.naks.note_late(fill.nak_frame);
     return state_.note_late(fill, Cause::sequence_nak);
   }
   recoveries_.begin(fill);

@@ -32,7 +32,7 @@ class GapFills {
   void take_nak(Sequence psn);
   /// More packets are acknowledged.
   void take_ack() {
-    if (held_ && state_.acked > held_->next) judge_held(false);
+    if (held_ && state_.acked() > held_->next) judge_held(false);
   }
   /// Decides at the end of the capture.
   void finish() {

@@ -14,7 +14,7 @@ bool take_late(StreamState& state, Recoveries& recoveries, const CapturedPacket&
 
 /// Processes a packet that comes behind the one of `recovery` that was sent again in its place.
 /// `known`: its entry in the log.
-void take_overtaken(StreamState& state, Recovery& recovery, const CapturedPacket& packet,
-                    Sequence psn, const Sent& known);
+void take_overtaken(StreamState& state, Recoveries& recoveries, const Recovery& recovery,
+                    const CapturedPacket& packet, Sequence psn, const Sent& known);
 
 }  // namespace lw::analysis

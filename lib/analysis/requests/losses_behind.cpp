@@ -38,7 +38,7 @@ void LossesBehind::report_overtaken() {
   asked_for_.reset();
   const Sent* const sent = state_.log.find(psn);
   // A receiver that discards what comes behind a gap asks for that, too.
-  if (!state_.selective || sent == nullptr || state_.late.has(psn)) return;
+  if (!recoveries_.selective() || sent == nullptr || state_.late.has(psn)) return;
   // It may have been sent before the capture, too: then the NAK was for that transmission.
   if (state_.begin.joined() && state_.report.is_early(psn)) return;
   state_.report.overtaken(lost, sent->copies > 0);
@@ -48,7 +48,7 @@ void LossesBehind::report_overtaken() {
 bool LossesBehind::passed_here(Sequence psn) {
   const Sent* const sent = state_.log.find(psn);
   if (sent == nullptr || !sent->seen) return false;
-  if (state_.selective) {
+  if (recoveries_.selective()) {
     // The NAK was sent before a packet that came late here can have reached the receiver.
     if (state_.late.has(psn) &&
         stamp_difference(state_.answers.newest(), sent->last_stamp) < state_.least_round_trip())
@@ -62,7 +62,7 @@ bool LossesBehind::passed_here(Sequence psn) {
   if (fills_.has_unasked(psn)) return false;
   // The receiver discards what comes after a missing packet, until that packet comes.
   if (state_.late.has_before(psn, sent->last_stamp) ||
-      state_.naks.has_open_before(psn, state_.acked))
+      state_.naks.has_open_before(psn, state_.acked()))
     return false;
   // It is for an earlier transmission, which came behind the packet that the recovery began with.
   constexpr int kFar = 2;

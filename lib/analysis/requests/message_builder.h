@@ -17,6 +17,8 @@ class MessageBuilder {
   /// `mtu`: of the path, in bytes; 0: unknown.
   MessageBuilder(Results& results, std::uint32_t session, std::uint8_t direction, std::uint32_t mtu)
       : results_(results), session_(session), direction_(direction), mtu_(mtu) {}
+  /// Learns the path MTU, in bytes; 0: unknown.
+  void learn(std::uint32_t mtu) noexcept { mtu_ = mtu; }
 
   /// Adds the next packet or gap. `completion`: that of the message, if the packet is its last. UC
   /// and UD receivers drop a message with a gap: it is not completed.

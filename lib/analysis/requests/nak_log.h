@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "analysis/anomaly.h"
@@ -29,7 +30,7 @@ struct Nak {
 };
 
 /// The last NAKs of one direction, in order of arrival. Finds the NAK that a retransmission
-/// follows.
+/// follows. Pointers are valid until the next add().
 class NakLog {
  public:
   void add(const Nak& nak) {
@@ -37,11 +38,36 @@ class NakLog {
     if (naks_.size() == kMost) naks_.erase(naks_.begin());
     naks_.push_back(nak);
   }
+  // What is said about the NAK in a frame; nothing happens if it is not one of the last.
+
+  /// A recovery has begun because of it, or has repeated its packet.
+  void use(std::uint64_t frame) noexcept {
+    apply(frame, [](Nak& nak) { nak.used = true; });
+  }
+  /// What was taken for an answer to it is none: it is open once more. Returns whether it had been
+  /// used.
+  bool reopen(std::uint64_t frame) noexcept {
+    bool used = false;
+    apply(frame, [&used](Nak& nak) { used = std::exchange(nak.used, false); });
+    return used;
+  }
+  /// The packet that it asks for was late, not lost.
+  void note_late(std::uint64_t frame) noexcept {
+    apply(frame, [](Nak& nak) { nak.late = true; });
+  }
+  /// The receiver has sent it once more.
+  void note_repeated(std::uint64_t frame, Instant stamp) noexcept {
+    apply(frame, [stamp](Nak& nak) { nak.newest = stamp; });
+  }
+  /// A recovery has begun because it was repeated.
+  void use_repetition(std::uint64_t frame) noexcept {
+    apply(frame, [](Nak& nak) { nak.stamp = nak.newest; });
+  }
 
   /// Returns the NAK that a retransmission from `psn` follows: a NAK of this PSN, else one of a
   /// later PSN that isn't acknowledged. `acknowledged`: one past the highest acknowledged PSN.
   /// Null: none.
-  [[nodiscard]] Nak* asking_for(Sequence psn, Sequence acknowledged) noexcept {
+  [[nodiscard]] const Nak* asking_for(Sequence psn, Sequence acknowledged) const noexcept {
     const auto names = [psn](const Nak& nak) { return !nak.used && nak.psn == psn; };
     const auto open = [=](const Nak& nak) {
       return !nak.used && nak.psn >= psn && nak.psn >= acknowledged;
@@ -52,7 +78,7 @@ class NakLog {
   }
 
   /// Returns the oldest unused NAK, not RNR, of this PSN; null: none.
-  [[nodiscard]] Nak* of_psn(Sequence psn) noexcept {
+  [[nodiscard]] const Nak* of_psn(Sequence psn) const noexcept {
     const auto nak = std::ranges::find_if(
         naks_, [psn](const Nak& one) { return !one.rnr && !one.used && one.psn == psn; });
     return nak == naks_.end() ? nullptr : &*nak;
@@ -60,7 +86,7 @@ class NakLog {
 
   /// Returns the NAK, not RNR, of `psn` that a recovery has followed, and that was repeated before
   /// its packet passed; null: none.
-  [[nodiscard]] Nak* repeated_of(Sequence psn) noexcept {
+  [[nodiscard]] const Nak* repeated_of(Sequence psn) const noexcept {
     const auto nak = std::ranges::find_if(naks_, [psn](const Nak& one) {
       return !one.rnr && one.used && one.psn == psn && one.is_repeated();
     });
@@ -95,16 +121,17 @@ class NakLog {
   }
 
   /// Returns the NAK in this frame; null if it isn't one of the last.
-  [[nodiscard]] Nak* of_frame(std::uint64_t frame) noexcept {
+  [[nodiscard]] const Nak* of_frame(std::uint64_t frame) const noexcept {
     const auto nak = std::ranges::find(naks_, frame, &Nak::frame);
     return nak == naks_.end() ? nullptr : &*nak;
   }
 
   /// Returns the newest NAK, not RNR, with a PSN in [low, high] that came in [first, last]; null:
   /// none.
-  [[nodiscard]] Nak* of_time(Sequence low, Sequence high, Instant first, Instant last) noexcept {
-    Nak* nak = nullptr;
-    for (Nak& one : naks_)
+  [[nodiscard]] const Nak* of_time(Sequence low, Sequence high, Instant first,
+                                   Instant last) const noexcept {
+    const Nak* nak = nullptr;
+    for (const Nak& one : naks_)
       if (!one.rnr && one.psn >= low && one.psn <= high && one.stamp >= first && one.stamp <= last)
         nak = &one;
     return nak;
@@ -130,6 +157,12 @@ class NakLog {
   }
 
  private:
+  template <class Change>
+  void apply(std::uint64_t frame, Change change) noexcept {
+    const auto nak = std::ranges::find(naks_, frame, &Nak::frame);
+    if (nak != naks_.end()) change(*nak);
+  }
+
   std::vector<Nak> naks_;
 };
 

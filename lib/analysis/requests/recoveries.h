@@ -27,7 +27,10 @@ class Recoveries {
   };
 
   /// `state` must outlive the object.
-  explicit Recoveries(StreamState& state) noexcept : state_(state) {}
+  explicit Recoveries(StreamState& state) noexcept : state_(state) { learn(state.setup().scheme); }
+
+  /// Learns how the sender recovers.
+  void learn(RecoveryScheme scheme) noexcept { selective_ = scheme == RecoveryScheme::selective; }
 
   /// Begins a recovery with a packet.
   void begin(const CapturedPacket& packet, const Sent& sent, Sent* known,
@@ -54,17 +57,48 @@ class Recoveries {
     while (!ended_.empty()) report_oldest();
   }
 
+  // Evidence about packets of a recovery that comes later. `recovery` is one that running() or a
+  // function of find() has returned.
+
+  /// A packet of a recovery with `span` PSNs comes behind later ones of it. `recovery`: null: it is
+  /// reported. `skipped`: whether the recovery has skipped it. Returns the skipped PSNs that it
+  /// belonged to, `seen` if there are none.
+  Filled add_late(const Recovery* recovery, Sequence psn, std::uint32_t span, const Filled& seen,
+                  bool skipped);
+  /// Such a packet, `filled`, fills a part of `gap`.
+  void fill_late(const Recovery& recovery, const Sent& gap, const Sent& filled,
+                 const FillSigns& signs = {});
+  /// The recovery begins with `psn`, or before. If a NAK asks for this packet, the recovery answers
+  /// it, though this did not show before.
+  void begin_at(const Recovery& recovery, Sequence psn);
+  /// A packet with `span` PSNs that filled a gap in the recovery was not the first one that the
+  /// sender sent: that one comes now, so it was late. Returns the PSNs that it belonged to.
+  /// Requires recovery.fills(psn).
+  Filled take_back_loss(const Recovery& recovery, Sequence psn, std::uint32_t span);
+  /// Takes the newest packet back: it is none of the recovery, which goes on at `from`. Requires
+  /// jump_from().
+  Jump take_back_jump();
+  /// The newest packet, which filled a gap, is none of the recovery that goes on, at `from`: it was
+  /// late.
+  void take_back_fill(Sequence from, const Fill& fill);
+  /// The newest READ of the recovery does not end before `from`, but before `to`.
+  void shorten(Sequence from, Sequence to) noexcept {
+    if (recovery_ && recovery_->next == from) recovery_->next = to;
+  }
+
   /// The recovery that goes on; null: none.
-  [[nodiscard]] Recovery* running() noexcept { return recovery_ ? &*recovery_ : nullptr; }
+  [[nodiscard]] const Recovery* running() const noexcept {
+    return recovery_ ? &*recovery_ : nullptr;
+  }
   /// Returns the recovery that goes on, or the last one if it is not reported yet, whichever is
   /// `wanted`; null: none.
   template <class Wanted>
-  [[nodiscard]] Recovery* find(Wanted wanted) {
+  [[nodiscard]] const Recovery* find(Wanted wanted) const {
     if (recovery_ && wanted(*recovery_)) return &*recovery_;
     return !ended_.empty() && wanted(ended_.back().recovery) ? &ended_.back().recovery : nullptr;
   }
   /// Returns the recovery, not reported yet, in which `psn` filled a gap; null: none.
-  [[nodiscard]] Recovery* find_filled(Sequence psn) {
+  [[nodiscard]] const Recovery* find_filled(Sequence psn) const {
     if (recovery_ && recovery_->fills(psn)) return &*recovery_;
     const auto ended =
         std::ranges::find_if(ended_, [psn](const Ended& one) { return one.recovery.fills(psn); });
@@ -72,7 +106,7 @@ class Recoveries {
   }
   /// Returns the recovery, not reported yet, in which a packet with this IP identification was
   /// sent; null: it was sent before them. Requires ip_numbers.ordered().
-  [[nodiscard]] Recovery* find_sent(std::uint16_t ip_id) {
+  [[nodiscard]] const Recovery* find_sent(std::uint16_t ip_id) const {
     const auto begins_before = [ip_id](const Recovery& one) {
       return !IpNumbers::is_before(ip_id, one.first_ip_id);
     };
@@ -89,16 +123,14 @@ class Recoveries {
     const Filled& skipped = recovery_->skipped.back();  // unless one of these has come meanwhile
     return skipped.first == psn && skipped.frame == jump_->packet.number ? jump_.get() : nullptr;
   }
-  /// Takes the newest packet back: it is none of the recovery, which goes on at `from`. Requires
-  /// jump_from().
-  Jump take_back_jump();
-  /// The newest READ of the recovery does not end before `from`, but before `to`.
-  void shorten(Sequence from, Sequence to) noexcept {
-    if (recovery_ && recovery_->next == from) recovery_->next = to;
-  }
   [[nodiscard]] bool none_open() const noexcept { return !recovery_ && ended_.empty(); }
   /// The PSN with which the sender goes on.
-  [[nodiscard]] Sequence next() const noexcept { return recovery_ ? recovery_->next : state_.next; }
+  [[nodiscard]] Sequence next() const noexcept {
+    return recovery_ ? recovery_->next : state_.next();
+  }
+
+  /// Whether the sender repeats single packets: its flow shows it, or else its last recovery.
+  [[nodiscard]] bool selective() const noexcept { return selective_; }
 
   // The newest recovery.
   [[nodiscard]] Sequence start() const noexcept { return start_; }  // 0: there was none
@@ -115,6 +147,7 @@ class Recoveries {
     Sequence until = 0;
   };
 
+  [[nodiscard]] bool may_begin_with(const Sent& sent) const noexcept;
   void start(Recovery recovery, const Sent* first, std::uint64_t numbers_skipped);
   void go_on(const CapturedPacket& packet, Sent* known, const Sent& sent);
   void note_repeated(const CapturedPacket& packet, const Sent& sent, Sent& known);
@@ -131,8 +164,9 @@ class Recoveries {
   void note_begin_behind_gap(const Sent& first, std::uint64_t numbers_skipped);
   [[nodiscard]] Sequence first_gap();
   [[nodiscard]] bool is_final(const Ended& ended, const CapturedPacket& packet) const noexcept;
-  [[nodiscard]] Recovery* was_late_part(const Recovery& recovery);
-  void add_late_part(Recovery& before, const Recovery& late);
+  [[nodiscard]] Recovery& own(const Recovery& recovery) noexcept;
+  [[nodiscard]] const Recovery* was_late_part(const Recovery& recovery);
+  void add_late_part(const Recovery& before, const Recovery& late);
   [[nodiscard]] bool is_late_packet(const Recovery& recovery) const noexcept;
   void report_late_packet(const Recovery& recovery);
   void report_oldest();
@@ -146,6 +180,7 @@ class Recoveries {
   Sequence start_ = 0;
   Instant stamp_;
   bool by_nak_ = false;
+  bool selective_ = false;
   RetryWaits retry_waits_;
   Sequence interrupted_ = 0;  // the PSN at which the last recovery would have gone on; 0: none
   Sequence first_gap_ = 0;    // as first_gap(), at the newest recovery

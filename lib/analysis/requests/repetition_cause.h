@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "analysis/requests/stream_state.h"
+#include "analysis/requests/wrong_answers.h"
 
 namespace lw::analysis {
 
@@ -19,11 +20,15 @@ struct RepetitionCause {
 
 /// Finds why a packet comes that was seen before: `sent`, which may be a part of `known`. The NAK
 /// that it answers counts as used from now on. `known`: its entry in the log; null: none.
-[[nodiscard]] RepetitionCause cause_of_repetition(StreamState& state, const CapturedPacket& packet,
-                                                  const Sent& sent, const Sent* known);
+/// `selective`: its sender repeats single packets. `refused`: the newest requests with a wrong
+/// answer; nothing: there are none.
+[[nodiscard]] RepetitionCause cause_of_repetition(StreamState& state, bool selective,
+                                                  const std::optional<Refused>& refused,
+                                                  const CapturedPacket& packet, const Sent& sent,
+                                                  const Sent* known);
 /// Returns the NAK that a packet answers, though it has another PSN; null: none, so a timer sent
 /// it.
-[[nodiscard]] Nak* nak_in_place_of_timer(StreamState& state, const CapturedPacket& packet,
-                                         const Sent& sent) noexcept;
+[[nodiscard]] const Nak* nak_in_place_of_timer(StreamState& state, const CapturedPacket& packet,
+                                               const Sent& sent) noexcept;
 
 }  // namespace lw::analysis

@@ -7,6 +7,7 @@
 #include "analysis/requests/recoveries.h"
 #include "analysis/requests/repetition_cause.h"
 #include "analysis/requests/stream_state.h"
+#include "analysis/requests/wrong_answers.h"
 
 namespace lw::analysis {
 
@@ -15,9 +16,9 @@ namespace lw::analysis {
 /// tell, the next one decides.
 class Repetitions {
  public:
-  /// `state` and `recoveries` must outlive the object.
-  Repetitions(StreamState& state, Recoveries& recoveries) noexcept
-      : state_(state), recoveries_(recoveries) {}
+  /// The arguments must outlive the object.
+  Repetitions(StreamState& state, Recoveries& recoveries, const WrongAnswers& wrong) noexcept
+      : state_(state), recoveries_(recoveries), wrong_(wrong) {}
 
   /// Processes a packet that was seen before. `known`: its entry in the log; null: none.
   void take(const CapturedPacket& packet, const Sent& sent, Sent* known);
@@ -49,19 +50,21 @@ class Repetitions {
   };
 
   void judge_alone(const Doubt& doubt, Sequence next, const CapturedPacket* packet, Sent* known);
+  void take_back_answer(const Doubt& doubt);
   bool take_overtaken_original(const CapturedPacket& packet, Sequence psn, Sent* known);
   bool go_on_before_jump(const Doubt& doubt);
   [[nodiscard]] bool goes_on_skipped(Sequence next, const CapturedPacket* packet);
   void begin(const Doubt& doubt, Sent* known, const RepetitionCause& why);
   void add_rest(const Doubt& doubt);
-  void fill_in_all(Recovery& recovery, const Doubt& doubt);
+  void fill_in_all(const Recovery& recovery, const Doubt& doubt);
   [[nodiscard]] bool may_come_alone(const Sent& sent, const Sent* known, Cause cause);
-  [[nodiscard]] Recovery* recovery_past(const Sent& known);
-  [[nodiscard]] Recovery* recovery_skipping(const CapturedPacket& packet, Sequence psn,
-                                            const Sent* known, Duration silence);
+  [[nodiscard]] const Recovery* recovery_past(const Sent& known);
+  [[nodiscard]] const Recovery* recovery_skipping(const CapturedPacket& packet, Sequence psn,
+                                                  const Sent* known, Duration silence);
 
   StreamState& state_;
   Recoveries& recoveries_;
+  const WrongAnswers& wrong_;
   std::optional<Doubt> doubt_;
 };
 

@@ -28,7 +28,7 @@ bool is_outdated(StreamState& state, const CapturedPacket& nak, Sequence psn, bo
 /// that repeats single packets.
 bool has_passed_since(StreamState& state, const Nak& nak) {
   const Sent* const sent = state.log.find(nak.psn);
-  return state.setup.scheme == RecoveryScheme::selective && sent != nullptr && sent->seen &&
+  return state.setup().scheme == RecoveryScheme::selective && sent != nullptr && sent->seen &&
          sent->last_stamp > nak.stamp;
 }
 
@@ -55,8 +55,8 @@ bool is_answered_without_data(const Sent& sent) noexcept {
 bool is_done(const StreamState& state, const Sent& sent) {
   constexpr Sequence kLong = 4096;
   const Sequence end = sent.psn + sent.span;
-  if (end > state.acked) return false;
-  if (!sent.seen || state.acked - end > kLong) return true;
+  if (end > state.acked()) return false;
+  if (!sent.seen || state.acked() - end > kLong) return true;
   return sent.answered && !(sent.fetches && state.fetched.gap_in(sent.psn, end));
 }
 
@@ -66,8 +66,8 @@ bool is_done(const StreamState& state, const Sent& sent) {
 
 Sequence RequestStream::unwrap(std::uint32_t psn) const noexcept {
   if (state_.log.empty()) return kFirstOrigin + psn;
-  const auto ahead = wire::Psn::distance(wire::Psn{psn_of(state_.next)}, wire::Psn{psn});
-  return state_.next + static_cast<Sequence>(std::int64_t{ahead});
+  const auto ahead = wire::Psn::distance(wire::Psn{psn_of(state_.next_)}, wire::Psn{psn});
+  return state_.next_ + static_cast<Sequence>(std::int64_t{ahead});
 }
 
 void RequestStream::count_request(const CapturedPacket& packet) {
@@ -82,7 +82,7 @@ void RequestStream::count_request(const CapturedPacket& packet) {
     count_ = &state_.counts.opcodes[packet.info->opcode];
   }
   ++*count_;
-  state_.reliable = packet.is_reliable();
+  state_.reliable_ = packet.is_reliable();
 }
 
 /// Reports a stall: requests wait for their response, and neither side sends anything for long,
@@ -92,31 +92,32 @@ void RequestStream::check_silence(const CapturedPacket& packet) {
   constexpr Duration kLong = std::chrono::milliseconds{10};
   constexpr std::int64_t kRoundTrips = 16;  // divided by: stamps are any numbers
   const auto before = std::exchange(last_packet_, packet.stamp);
-  state_.silence = before ? stamp_difference(packet.stamp, *before) : Duration{};
-  if (!packet.is_response() || state_.log.waiting() == 0 || state_.acks_cut) return;
-  if (state_.silence < kLong) [[likely]]
+  state_.revisions.begin(packet.number);
+  state_.silence_ = before ? stamp_difference(packet.stamp, *before) : Duration{};
+  if (!packet.is_response() || state_.log.waiting() == 0 || state_.acks_cut_) return;
+  if (state_.silence_ < kLong) [[likely]]
     return;
-  if (state_.silence.count() / kRoundTrips < state_.counts.rtt.maximum()) return;
-  state_.report.stall(packet, state_.log.oldest_waiting().psn, state_.next, state_.silence);
+  if (state_.silence_.count() / kRoundTrips < state_.counts.rtt.maximum()) return;
+  state_.report.stall(packet, state_.log.oldest_waiting().psn, state_.next_, state_.silence_);
 }
 
 void RequestStream::request(const CapturedPacket& packet) {
   check_silence(packet);
   count_request(packet);
   const Sequence psn = unwrap(packet.psn);
-  if (calm_ && psn == state_.next) return append(packet, psn);
+  if (calm_ && psn == state_.next_) return append(packet, psn);
   if (state_.log.empty()) {
-    state_.next = state_.acked = psn;
+    state_.next_ = state_.acked_ = psn;
     state_.begin.take_first(packet, psn);
     state_.counts.first_psn = packet.psn;
     state_.fetched.note_lone(psn, state_.begin.lone_end());
   }
-  if (psn < state_.next) state_.answers.note_earlier_psn(packet.stamp);
+  if (psn < state_.next_) state_.answers.note_earlier_psn(packet.stamp);
   settle_held(wrong_.settle_by_request(psn));  // an early ACK prolongs the first round trip
   end_first_round_trip();
-  if (psn < state_.next && take_reuse(packet, psn)) return;
+  if (psn < state_.next_ && take_reuse(packet, psn)) return;
   reuse_.finish();
-  if (psn < state_.next && state_.ip_numbers.is_late(packet.ip_id) && take_if_late(packet, psn))
+  if (psn < state_.next_ && state_.ip_numbers_.is_late(packet.ip_id) && take_if_late(packet, psn))
     return;
   repetitions_.judge(psn, &packet);
   fills_.judge_place(psn);
@@ -124,17 +125,17 @@ void RequestStream::request(const CapturedPacket& packet) {
   // Before a packet within a message, that message has begun.
   const bool begins = packet.info->position != wire::Position::middle &&
                       packet.info->position != wire::Position::last;
-  if (psn >= state_.next && state_.taken.replays())
-    state_.taken.note_new(psn, packet.stamp, state_.time_to_react(), state_.acked);
-  if (psn > state_.next) extend_cut_read(begins ? psn : psn - 1);
-  if (psn == state_.next)
+  if (psn >= state_.next_ && state_.taken.replays())
+    state_.taken.note_new(psn, packet.stamp, state_.time_to_react(), state_.acked_);
+  if (psn > state_.next_) extend_cut_read(begins ? psn : psn - 1);
+  if (psn == state_.next_)
     advance(packet, psn);
-  else if (psn > state_.next)
+  else if (psn > state_.next_)
     skip(packet, psn);
   else
-    behind(packet, sent_of(packet, psn, state_.setup.span_of(packet)));
-  newest_end_ = psn + state_.setup.span_of(packet);
-  state_.ip_numbers.add(packet.ip_id);
+    behind(packet, sent_of(packet, psn, state_.setup_.span_of(packet)));
+  newest_end_ = psn + state_.setup_.span_of(packet);
+  state_.ip_numbers_.add(packet.ip_id);
   calm_ = state_.begin.has_order() && recoveries_.none_open() && fills_.none_open() &&
           losses_.none_open() && !early_ack_ && !wrong_.holds() && repetitions_.none_open() &&
           !state_.taken.replays();
@@ -142,8 +143,8 @@ void RequestStream::request(const CapturedPacket& packet) {
 
 /// Notes that the first round trip is over, if it is.
 void RequestStream::end_first_round_trip() {
-  if (!state_.begin.end_round_trip(state_.counts.rtt.count() > 0, state_.next)) return;
-  state_.report.shows_from(state_.next);
+  if (!state_.begin.end_round_trip(state_.counts.rtt.count() > 0, state_.next_)) return;
+  state_.report.shows_from(state_.next_);
 }
 
 /// The newest request takes all PSNs up to the one before `end`, if it is a READ whose RETH was cut
@@ -154,8 +155,8 @@ void RequestStream::extend_cut_read(Sequence end) {
   Sent& read = state_.log.newest();
   if (end - read.psn > kMost) return;
   read.span = static_cast<std::uint32_t>(end - read.psn);
-  state_.next = end;
-  state_.reads_cut = true;
+  state_.next_ = end;
+  state_.reads_cut_ = true;
 }
 
 /// Processes the next packet in order.
@@ -173,18 +174,18 @@ void RequestStream::advance(const CapturedPacket& packet, Sequence psn) {
 
 void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
   check_form(packet);
-  state_.ip_numbers.add_new(packet.ip_id);
+  state_.ip_numbers_.add_new(packet.ip_id);
   state_.counts.payload += packet.payload;
-  state_.log.push([&] { return sent_of(packet, psn, state_.setup.span_of(packet)); });
+  state_.log.push([&] { return sent_of(packet, psn, state_.setup_.span_of(packet)); });
   Sent& sent = state_.log.newest();
   state_.fetched.note_request(sent);
-  state_.next = newest_end_ = psn + sent.span;
-  if (state_.reliable) {
-    state_.limits.add(sent, state_.next - state_.acked);
-    flight_.sent(sent, state_.next - state_.acked, state_.last_progress);
+  state_.next_ = newest_end_ = psn + sent.span;
+  if (state_.reliable_) {
+    state_.limits.add(sent, state_.next_ - state_.acked_);
+    flight_.sent(sent, state_.next_ - state_.acked_, state_.last_progress_);
   }
-  state_.last_progress = packet.stamp;
-  retire_beyond(state_.reliable ? memory_.waiting : std::min(memory_.waiting, kLatePackets));
+  state_.last_progress_ = packet.stamp;
+  retire_beyond(state_.reliable_ ? memory_.waiting : std::min(memory_.waiting, kLatePackets));
 }
 
 /// Whether a capture may have begun while its sender repeated a single packet: then the PSNs before
@@ -193,12 +194,12 @@ void RequestStream::append(const CapturedPacket& packet, Sequence psn) {
 bool RequestStream::begins_within_recovery(const CapturedPacket& packet,
                                            Sequence psn) const noexcept {
   if ((state_.begin.joined() ? state_.begin.is_over() : state_.begin.has_order()) ||
-      !state_.reliable)
+      !state_.reliable_)
     return false;
   if (state_.begin.begins_again() && state_.counts.packets == 2) return true;
-  return psn - state_.next >= CaptureBegin::kManyInARow ||
-         state_.fetched.answered_end() > state_.next ||
-         state_.ip_numbers.follows_last(packet.ip_id);
+  return psn - state_.next_ >= CaptureBegin::kManyInARow ||
+         state_.fetched.answered_end() > state_.next_ ||
+         state_.ip_numbers_.follows_last(packet.ip_id);
 }
 
 /// Whether a NAK named the newest packet before it came: it was sent before the capture began, and
@@ -216,16 +217,16 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
   recoveries_.end();
   if (begins_within_recovery(packet, psn)) {
     state_.begin.begin_at(psn);
-  } else if (state_.reliable && !state_.begin.is_over() && state_.fetched.answered_end() == psn) {
+  } else if (state_.reliable_ && !state_.begin.is_over() && state_.fetched.answered_end() == psn) {
     // What it repeated from before the capture was acknowledged.
     state_.begin.note_sent_before();
     state_.begin.begin_at(psn);
   }
-  const bool in_row = newest_end_ == state_.next && !repeats_newest();
-  state_.log.push([&] { return gap_before(packet, state_.next, psn); });
+  const bool in_row = newest_end_ == state_.next_ && !repeats_newest();
+  state_.log.push([&] { return gap_before(packet, state_.next_, psn); });
   state_.log.newest().in_row = in_row;
   state_.log.newest().answered_before = state_.fetched.answered_end() >= psn;
-  state_.next = psn;
+  state_.next_ = psn;
   previous_ = nullptr;
   const auto early = early_ack_;
   early_ack_.reset();
@@ -236,7 +237,7 @@ void RequestStream::skip(const CapturedPacket& packet, Sequence psn) {
 /// Whether a READ with `psn`, which may be that of another response to `read`, is a request of its
 /// own: a requester asks again from a response on of which it has got all before.
 bool RequestStream::is_beyond_response(const Sent& read, Sequence psn) const noexcept {
-  return state_.setup.answered && psn - read.psn > read.responses;
+  return state_.setup_.answered && psn - read.psn > read.responses;
 }
 
 /// A READ whose RETH was cut off takes the PSNs before `end` only.
@@ -267,7 +268,7 @@ void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
 /// Processes a packet that was sent before the newest one: it is late, or a copy. Returns false if
 /// this is not certain.
 bool RequestStream::take_if_late(const CapturedPacket& packet, Sequence psn) {
-  if (!state_.reliable) return false;
+  if (!state_.reliable_) return false;
   if (psn < state_.begin.first()) open_before_begin(packet, psn);
   Sent* known = state_.log.find(psn);
   if (is_cut_read(known) && known->psn < psn && IpNumbers::is_before(known->ip_id, packet.ip_id)) {
@@ -283,14 +284,14 @@ void RequestStream::open_before_begin(const CapturedPacket& packet, Sequence psn
   Sent gap = gap_before(packet, psn, state_.begin.first());
   if (const Sent* const first = state_.log.find(state_.begin.first())) gap.ip_id = first->ip_id;
   const bool waits = state_.log.push_front(gap);
-  if (waits) state_.acked = psn;
+  if (waits) state_.acked_ = psn;
   state_.begin.note_below(psn);
 }
 
 void RequestStream::check_form(const CapturedPacket& packet) {
   const wire::OpcodeInfo* const before = std::exchange(previous_, packet.info);
   if (before != nullptr) report_if_wrong(packet, wrong_order(*before, packet));
-  report_if_wrong(packet, wrong_lengths(packet, state_.setup.mtu));
+  report_if_wrong(packet, wrong_lengths(packet, state_.setup_.mtu));
 }
 
 void RequestStream::report_if_wrong(const CapturedPacket& packet, std::string wrong) {
@@ -300,23 +301,23 @@ void RequestStream::report_if_wrong(const CapturedPacket& packet, std::string wr
 /// Processes a packet that is another request than the one that had its PSN before. Returns whether
 /// it is one.
 bool RequestStream::take_reuse(const CapturedPacket& packet, Sequence psn) {
-  Sent* const known = state_.reliable ? state_.log.find(psn) : nullptr;
+  Sent* const known = state_.reliable_ ? state_.log.find(psn) : nullptr;
   if (known == nullptr || !known->seen) return false;
-  const std::uint32_t span = state_.setup.span_of(packet);
+  const std::uint32_t span = state_.setup_.span_of(packet);
   if (!reuse_.take(packet, psn, span, *known)) return false;
   previous_ = nullptr;
-  if (psn + span > state_.next) append_rest(packet, psn + span);
-  state_.ip_numbers.add(packet.ip_id);
+  if (psn + span > state_.next_) append_rest(packet, psn + span);
+  state_.ip_numbers_.add(packet.ip_id);
   calm_ = false;
   return true;
 }
 
 /// Appends the PSNs of a READ that are not those of another request, up to the one before `end`.
 void RequestStream::append_rest(const CapturedPacket& packet, Sequence end) {
-  Sent rest = sent_of(packet, state_.next, static_cast<std::uint32_t>(end - state_.next));
+  Sent rest = sent_of(packet, state_.next_, static_cast<std::uint32_t>(end - state_.next_));
   rest.reused = rest.asked_again = true;
   state_.log.push([&] { return rest; });
-  state_.next = end;
+  state_.next_ = end;
 }
 
 // Responses
@@ -337,7 +338,7 @@ void RequestStream::response(const CapturedPacket& packet) {
   settle_held(wrong_.settle_by_answer(packet, psn));
   wrong_.note_begin(state_.begin.joined());
   // The response to a repeated request has the newest count.
-  state_.begin.note_answer(packet, psn, state_.counts.resent > 0 ? state_.next : psn + 1);
+  state_.begin.note_answer(packet, psn, state_.counts.resent > 0 ? state_.next_ : psn + 1);
   if (state_.counts.responses == 1) state_.answers.note_first(state_.begin.joined());
   switch (packet.info->operation) {
     case Operation::ack:
@@ -368,7 +369,7 @@ void RequestStream::replay(const CapturedPacket& packet) {
                      .responds = responds,
                      .first = packet.stamp,
                      .last = {packet.number, packet.stamp}},
-                    state_.acked);
+                    state_.acked_);
 }
 
 /// Processes a response to a request that was not captured.
@@ -384,8 +385,8 @@ void RequestStream::take_lone_response(const CapturedPacket& packet) {
 
 /// Both an ACK and a NAK acknowledge the packets before theirs.
 void RequestStream::take_cut_ack(const CapturedPacket& packet, Sequence psn) {
-  state_.acks_cut = true;
-  acknowledge(std::min(psn, state_.next), packet);
+  state_.acks_cut_ = true;
+  acknowledge(std::min(psn, state_.next_), packet);
 }
 
 void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
@@ -394,12 +395,12 @@ void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
   if (kind != wire::AethKind::ack) return take_nak(packet, psn);
   ++state_.counts.acks;
   if (state_.counts.fetches_repeated > 0) state_.fetched.skip_rest_of_again(psn, packet);
-  if (psn >= state_.next) {
+  if (psn >= state_.next_) {
     calm_ = false;
     if (!wrong_.hold(packet, psn)) take_early_ack(packet, psn);
     return;
   }
-  if (psn < state_.acked) return;
+  if (psn < state_.acked_) return;
   Sent* const sent = state_.log.find(psn);
   if (sent != nullptr && sent->fetches) [[unlikely]] {
     if (wrong_.take_in_place_of_data(packet, psn)) return acknowledge(sent->psn, packet);
@@ -413,7 +414,7 @@ void RequestStream::take_ack(const CapturedPacket& packet, Sequence psn) {
 void RequestStream::take_early_ack(const CapturedPacket& packet, Sequence psn) {
   state_.begin.note_early_ack(psn);
   early_ack_ = EarlyAck{psn, packet.number, packet.stamp};
-  acknowledge(state_.next, packet);
+  acknowledge(state_.next_, packet);
 }
 
 /// Processes an answer that was held, and is right.
@@ -439,16 +440,16 @@ void RequestStream::take_nak(const CapturedPacket& packet, Sequence psn) {
   const Anomaly found = state_.report.nak(packet, psn, state_.log.find(psn));
   const bool rnr = found.kind == AnomalyKind::rnr_nak;
   const bool sequence_error = found.cause == Cause::sequence_nak;
-  acknowledge(std::min(psn, state_.next), packet);
+  acknowledge(std::min(psn, state_.next_), packet);
   // A receiver that discards what comes behind a gap.
-  if (sequence_error && !state_.selective) fills_.take_nak(psn);
+  if (sequence_error && !recoveries_.selective()) fills_.take_nak(psn);
   const bool asks = sequence_error && !state_.naks.was_refused(psn);
-  Nak* const open = state_.naks.asking_for(psn, state_.acked);
+  const Nak* const open = state_.naks.asking_for(psn, state_.acked_);
   const bool named = open != nullptr && open->psn == psn;
   const bool passed = named && has_passed_since(state_, *open);
   const bool outdated = asks && is_outdated(state_, packet, psn, passed);
   const bool known = named && !passed;
-  if (known) open->newest = packet.stamp;
+  if (known) state_.naks.note_repeated(open->frame, packet.stamp);
   if (asks && !outdated && !named && !is_within_cut_read(psn)) losses_.take_nak(found, psn);
   if (sequence_error) state_.begin.note_expected(psn, packet.msn);
   if (!known)
@@ -472,11 +473,11 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
   state_.counts.fetches_answered += packet.info->position == wire::Position::last ||
                                     packet.info->position == wire::Position::only;
   if (wrong_.take_of_other_mtu(packet, psn)) return;
-  if (psn >= state_.next) extend_cut_read(psn + 1);
-  Sent* const read = psn < state_.next ? state_.log.find(psn) : nullptr;
+  if (psn >= state_.next_) extend_cut_read(psn + 1);
+  Sent* const read = psn < state_.next_ ? state_.log.find(psn) : nullptr;
   if (read == nullptr || !read->seen) {
     state_.counts.payload_unasked += packet.payload;
-    if (psn >= state_.next && wrong_.hold(packet, psn)) calm_ = false;
+    if (psn >= state_.next_ && wrong_.hold(packet, psn)) calm_ = false;
     return;
   }
   if (is_answered_without_data(*read)) return complete_atomic(packet, psn, *read);
@@ -490,9 +491,9 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
   acknowledge(read->psn, packet);
   if (psn == read->psn) state_.answers.sample(*read, packet.stamp);
   // A receiver that keeps what comes behind a gap answers the request and its repetition.
-  const bool may_keep = state_.setup.scheme != RecoveryScheme::go_back_n;
+  const bool may_keep = state_.setup_.scheme != RecoveryScheme::go_back_n;
   if (may_keep && read->responses == 0 && read->answers_due == 1) ++read->answers_due;
-  if (!state_.fetched.take(packet, psn, *read, state_.setup.mtu)) return;
+  if (!state_.fetched.take(packet, psn, *read, state_.setup_.mtu)) return;
   Sequence end = read->psn + read->span;
   if (is_cut_read(read) && psn + 1 < end) {
     cut_read(*read, psn + 1);
@@ -504,7 +505,7 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
 
 void RequestStream::take_atomic_ack(const CapturedPacket& packet, Sequence psn) {
   ++state_.counts.fetches_answered;
-  if (psn >= state_.next) {
+  if (psn >= state_.next_) {
     if (wrong_.hold(packet, psn)) calm_ = false;
     return;
   }
@@ -531,22 +532,22 @@ void RequestStream::complete_atomic(const CapturedPacket& packet, Sequence psn, 
 }
 
 void RequestStream::acknowledge(Sequence end, const CapturedPacket& packet) {
-  if (end <= state_.acked) return;
+  if (end <= state_.acked_) return;
   if (!calm_) losses_.take_ack(end, packet.stamp);
-  if (end < state_.next)
-    state_.limits.add_ack(state_.next - state_.acked, state_.last_progress, packet.stamp);
+  if (end < state_.next_)
+    state_.limits.add_ack(state_.next_ - state_.acked_, state_.last_progress_, packet.stamp);
   if (state_.answers.is_after_quiet())
-    state_.answers.note_after_quiet(state_.acked, end, state_.log.find(state_.acked),
+    state_.answers.note_after_quiet(state_.acked_, end, state_.log.find(state_.acked_),
                                     state_.log.find(end - 1));
-  state_.log.for_each(state_.acked, end, [&](Sent& sent) {
+  state_.log.for_each(state_.acked_, end, [&](Sent& sent) {
     if (sent.psn + sent.span <= end) mark_acknowledged(sent, packet);
   });
-  state_.acked = end;
+  state_.acked_ = end;
   if (state_.taken.replays()) [[unlikely]]
     replay(packet);
   if (recoveries_.running() != nullptr) flight_.forget();
   flight_.acknowledged(end, packet.stamp);
-  state_.last_progress = packet.stamp;
+  state_.last_progress_ = packet.stamp;
   if (!calm_) fills_.take_ack();
   retire_done();
 }
@@ -580,7 +581,7 @@ void RequestStream::retire(Cause cause_of_gap) {
     // Those before the capture's begin may have been sent before.
     if (oldest.psn >= state_.begin.psn() && !follows_cut_read(oldest.psn))
       state_.report.gap(oldest, cause_of_gap);
-  } else if (state_.reliable && oldest.fetches) {
+  } else if (state_.reliable_ && oldest.fetches) {
     state_.limits.retire_read(oldest.answered ? std::optional(oldest.response_stamp)
                                               : std::nullopt);
   }
@@ -589,9 +590,9 @@ void RequestStream::retire(Cause cause_of_gap) {
 /// A request leaves the log. Only now it is certain which answer completed it: a requester that has
 /// missed the answer to a READ or atomic asks again.
 void RequestStream::forget(const Sent& oldest) {
-  const bool discards = state_.setup.scheme != RecoveryScheme::selective;
+  const bool discards = state_.setup_.scheme != RecoveryScheme::selective;
   auto completion = state_.taken.forget(oldest, discards);
-  if (!state_.reliable) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
+  if (!state_.reliable_) completion = Message::Completion{oldest.last_frame, oldest.last_stamp};
   messages_.add(oldest, completion);
 }
 
@@ -603,6 +604,7 @@ void RequestStream::retire_beyond(std::size_t most) {
 }
 
 void RequestStream::finish(Instant end, bool host_answered) {
+  state_.revisions.begin(0);
   reuse_.finish();
   settle_held(wrong_.take_held());
   repetitions_.judge(0, nullptr);
@@ -610,7 +612,7 @@ void RequestStream::finish(Instant end, bool host_answered) {
   fills_.finish();
   recoveries_.end();
   recoveries_.report_ended();
-  if (early_ack_) state_.report.unseen_before(*early_ack_, state_.next);
+  if (early_ack_) state_.report.unseen_before(*early_ack_, state_.next_);
   early_ack_.reset();
   state_.fetched.finish(end);
   state_.taken.finish(end, state_.time_to_react());
@@ -618,10 +620,10 @@ void RequestStream::finish(Instant end, bool host_answered) {
   report_unanswered(end, host_answered);
   retire_beyond(0);
   if (!state_.log.empty())
-    state_.log.for_each(state_.log.front_psn(), state_.next,
+    state_.log.for_each(state_.log.front_psn(), state_.next_,
                         [this](const Sent& sent) { forget(sent); });
   messages_.finish();
-  state_.counts.span = state_.next - state_.begin.first();
+  state_.counts.span = state_.next_ - state_.begin.first();
   if (state_.counts.is_sample()) note_sample();
 }
 
@@ -641,24 +643,24 @@ ConnectionFacts RequestStream::facts() const noexcept {
   facts.first_answer = state_.begin.first_answer();
   facts.least_rtt = state_.answers.least_round_trip();
   facts.steady_rtt = state_.answers.is_steady();
-  facts.least_reaction = state_.setup.least_reaction;
-  facts.round_trip = state_.setup.round_trip;
-  facts.selective = state_.selective;
-  facts.goes_back = state_.setup.goes_back();
+  facts.least_reaction = state_.setup_.least_reaction;
+  facts.round_trip = state_.setup_.round_trip;
+  facts.selective = recoveries_.selective();
+  facts.goes_back = state_.setup_.goes_back();
   facts.asked = {state_.counts.gaps_asked, state_.counts.lost_behind};
   facts.resent = {state_.counts.gaps_resent, state_.counts.resent};
   facts.responses = {state_.counts.responses_asked, state_.counts.fetches_repeated};
-  facts.repeats = state_.reliable;
-  facts.headers_whole = !state_.acks_cut && !state_.reads_cut;
+  facts.repeats = state_.reliable_;
+  facts.headers_whole = !state_.acks_cut_ && !state_.reads_cut_;
   facts.disorder = {state_.counts.out_of_order, state_.counts.lost};
   facts.response_disorder = {state_.counts.responses_late, state_.counts.responses_lost};
-  facts.ip_numbers_ordered = state_.ip_numbers.ordered();
+  facts.ip_numbers_ordered = state_.ip_numbers_.ordered();
   std::uint64_t fetches = 0;
   for (const auto& [opcode, count] : state_.counts.opcodes)
     if (is_read(opcode) || is_atomic(opcode)) fetches += count;
   const std::uint64_t asked =
       state_.counts.acks_asked - std::min(state_.counts.acks_asked, fetches);
-  facts.ip_numbers_vary = state_.ip_numbers.vary();
+  facts.ip_numbers_vary = state_.ip_numbers_.vary();
   const std::uint64_t tail = state_.answers.unanswered_at(state_.counts.last);
   // A responder that answers a READ or atomic has got all before it: ACKs may be for several.
   constexpr std::uint64_t kMany = 8;
@@ -677,9 +679,9 @@ ConnectionFacts RequestStream::facts() const noexcept {
 const Sent* RequestStream::oldest_unanswered() noexcept {
   const Sent* oldest = nullptr;
   bool due = false;  // a waiting request asks for an answer, or its sender missed it
-  state_.log.for_each(state_.log.oldest_waiting().psn, state_.next, [&](const Sent& sent) {
+  state_.log.for_each(state_.log.oldest_waiting().psn, state_.next_, [&](const Sent& sent) {
     const bool waits =
-        sent.psn + sent.span > state_.acked || sent.last_stamp > state_.answers.newest();
+        sent.psn + sent.span > state_.acked_ || sent.last_stamp > state_.answers.newest();
     if (waits && oldest == nullptr) oldest = &sent;
     due = due || (waits && sent.seen && (sent.ack_req || sent.fetches || sent.copies > 0));
   });
@@ -694,12 +696,12 @@ bool RequestStream::was_given_up(const Sent& oldest) noexcept {
 }
 
 std::optional<OpenRequests> RequestStream::find_open() noexcept {
-  if (!state_.reliable || state_.log.waiting() == 0 || state_.acks_cut) return std::nullopt;
+  if (!state_.reliable_ || state_.log.waiting() == 0 || state_.acks_cut_) return std::nullopt;
   const Sent* const oldest = oldest_unanswered();
   if (oldest == nullptr || !oldest->seen) return std::nullopt;
   const Sent& newest = state_.log.newest();
   OpenRequests open{.psn = psn_of(oldest->psn),
-                    .packets = state_.next - oldest->psn,
+                    .packets = state_.next_ - oldest->psn,
                     .frame = oldest->frame,
                     .last_frame = std::max(oldest->last_frame, newest.last_frame),
                     .first = oldest->stamp,

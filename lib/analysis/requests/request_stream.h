@@ -40,13 +40,22 @@ class RequestStream {
       : state_(setup, log),
         messages_(results, setup.session, setup.direction, setup.mtu.value_or(0)),
         flight_(state_.counts.flight),
+        wrong_(state_),
         recoveries_(state_),
         fills_(state_, recoveries_),
-        repetitions_(state_, recoveries_),
+        repetitions_(state_, recoveries_, wrong_),
         losses_(state_, recoveries_, fills_),
         lone_(state_.report, state_.counts),
         reuse_(state_.report) {}
 
+  /// Decides again with what the flows have shown since `setup`: the packets that follow are read
+  /// in this way. Call it between two packets.
+  void learn(const StreamSetup& learned) {
+    if (learned == state_.setup_) return;
+    if (learned.scheme != state_.setup_.scheme) recoveries_.learn(learned.scheme);
+    state_.learn(learned);
+    messages_.learn(learned.mtu.value_or(0));
+  }
   /// Processes a request with a valid ICRC.
   void request(const CapturedPacket& packet);
   /// Processes a response to a request of this stream.
@@ -68,7 +77,7 @@ class RequestStream {
   /// Adds what these requests show about the capture's completeness.
   void add_to(CaptureFacts& capture) const noexcept {
     if (state_.counts.responses == 0) return;
-    capture.packets += state_.next - state_.begin.first();
+    capture.packets += state_.next_ - state_.begin.first();
     // Before its begin, packets were sent that it does not lack.
     capture.missing +=
         state_.counts.missing - (state_.begin.began_before() ? state_.counts.missing_early : 0);
@@ -81,7 +90,7 @@ class RequestStream {
     if (!state_.counts.is_sample() || !state_.counts.messages_by_psn) return messages_.messages();
     return static_cast<std::uint64_t>(*state_.counts.messages_by_psn + 0.5);
   }
-  [[nodiscard]] const StreamSetup& setup() const noexcept { return state_.setup; }
+  [[nodiscard]] const StreamSetup& setup() const noexcept { return state_.setup_; }
   /// The requests without an answer at the end of the capture; nothing: all have one, or none asks
   /// for one. Call it after finish().
   [[nodiscard]] const std::optional<OpenRequests>& open_requests() const noexcept { return open_; }
@@ -89,8 +98,10 @@ class RequestStream {
   /// Returns `psn` without wrap-around: the number nearest to that of the next request.
   [[nodiscard]] Sequence unwrap(std::uint32_t psn) const noexcept;
   /// One past the highest PSN sent, and one past the highest acknowledged.
-  [[nodiscard]] Sequence next() const noexcept { return state_.next; }
-  [[nodiscard]] Sequence acknowledged() const noexcept { return state_.acked; }
+  [[nodiscard]] Sequence next() const noexcept { return state_.next_; }
+  [[nodiscard]] Sequence acknowledged() const noexcept { return state_.acked_; }
+  /// What was assumed of packets, and taken back because of later ones.
+  [[nodiscard]] const RevisionLog& revisions() const noexcept { return state_.revisions; }
   /// The newest sample of counts().rtt.
   [[nodiscard]] Duration last_rtt() const noexcept { return state_.answers.last_round_trip(); }
 
@@ -156,12 +167,12 @@ class RequestStream {
   MessageBuilder messages_;
   FlightProbes flight_;
 
+  WrongAnswers wrong_;
   Recoveries recoveries_;
   GapFills fills_;
   Repetitions repetitions_;
   LossesBehind losses_;
   LoneResponses lone_;
-  WrongAnswers wrong_{state_};
   std::optional<EarlyAck> early_ack_;
   std::optional<Instant> stopped_;  // the last response, if the sender gave up after it
   std::optional<OpenRequests> open_;

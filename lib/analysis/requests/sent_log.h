@@ -59,6 +59,21 @@ struct Sent {
   std::uint64_t response_frame = 0;
   Instant response_stamp = {};
 
+  /// Notes that it has come again.
+  void note_again(const CapturedPacket& packet) noexcept {
+    ++copies;
+    last_frame = packet.number;
+    last_stamp = packet.stamp;
+  }
+  /// Takes note_again() and note_asked() back. `before`: it, before them.
+  void take_back_again(const Sent& before) noexcept {
+    copies = before.copies;
+    last_at = before.last_at;
+    last_left = before.last_left;
+    last_frame = before.last_frame;
+    last_stamp = before.last_stamp;
+    last_ip_id = before.last_ip_id;
+  }
   /// Notes that it is sent again as `again`, which may ask for a part of its PSNs.
   void note_asked(const Sent& again) noexcept {
     constexpr std::uint32_t kMost = 255;

@@ -11,6 +11,7 @@
 #include "analysis/requests/ip_numbers.h"
 #include "analysis/requests/late_packets.h"
 #include "analysis/requests/nak_log.h"
+#include "analysis/requests/revision.h"
 #include "analysis/requests/sender_limits.h"
 #include "analysis/requests/sent_log.h"
 #include "analysis/requests/stream_counts.h"
@@ -34,6 +35,7 @@ struct StreamSetup {
   std::optional<Duration> round_trip = {};   // from here to the sender and back, at least
   std::optional<Duration> answer_time = {};  // from here to the responder and back, at least
 
+  friend bool operator==(const StreamSetup&, const StreamSetup&) = default;
   /// Whether the sender's answers to NAKs show that it repeats all from a lost packet on.
   [[nodiscard]] bool goes_back() const noexcept { return scheme == RecoveryScheme::go_back_n; }
   /// Also true if no answer tells how it recovers.
@@ -52,34 +54,48 @@ struct StreamSetup {
   }
 };
 
-/// Requests whose answer is wrong: their sender does not take it, and sends them again.
-struct Refused {
-  Sequence first = 0, end = 0;
-  std::uint64_t frame = 0;  // of the answer
-};
-
 /// What was seen of a stream so far: its requests, their NAKs, late packets and responses, and what
-/// these show about the sender. The parts of RequestStream share it. Each of them holds what is
-/// open there, such as a recovery that goes on.
-struct StreamState {
+/// these show about the sender. The parts of RequestStream ask it. Where the stream stands is set
+/// by RequestStream alone; the other members are classes of their own. Each part holds what is open
+/// there, such as a recovery that goes on.
+class StreamState {
+ public:
   /// The longest time that a sender takes to answer.
   static constexpr Duration kReaction = std::chrono::milliseconds{4};
 
   StreamState(const StreamSetup& stream_setup, FindingLog& log_of_findings)
-      : setup(stream_setup),
-        answers(counts, setup.answer_time),
-        report(setup.session, setup.direction, counts, answers, log_of_findings),
+      : setup_(stream_setup),
+        answers(counts, setup_.answer_time),
+        report(setup_.session, setup_.direction, counts, answers, log_of_findings),
         limits(counts),
         fetched(log, counts, answers, report) {
-    selective = setup.scheme == RecoveryScheme::selective;
-    if (setup.ip_numbers_count) ip_numbers.expect_order();
+    if (setup_.ip_numbers_count) ip_numbers_.expect_order();
   }
   StreamState(const StreamState&) = delete;  // members refer to counts
   StreamState& operator=(const StreamState&) = delete;
 
+  /// What is known of the flows.
+  [[nodiscard]] const StreamSetup& setup() const noexcept { return setup_; }
+  /// One past the highest PSN seen.
+  [[nodiscard]] Sequence next() const noexcept { return next_; }
+  /// One past the highest PSN acknowledged.
+  [[nodiscard]] Sequence acked() const noexcept { return acked_; }
+  /// RC: the receiver answers, and the sender repeats what was lost.
+  [[nodiscard]] bool reliable() const noexcept { return reliable_; }
+  /// The capture cuts off RETHs: READs may have more PSNs.
+  [[nodiscard]] bool reads_cut() const noexcept { return reads_cut_; }
+  /// The capture cuts off AETHs, so ACKs and NAKs look alike.
+  [[nodiscard]] bool acks_cut() const noexcept { return acks_cut_; }
+  /// The identifications of the sender's IP packets.
+  [[nodiscard]] const IpNumbers& ip_numbers() const noexcept { return ip_numbers_; }
+  /// The time before the newest packet of either direction.
+  [[nodiscard]] Duration silence() const noexcept { return silence_; }
+  /// When the newest acknowledgement or new request came.
+  [[nodiscard]] Instant last_progress() const noexcept { return last_progress_; }
+
   /// Whether an answer acknowledges all up to the one before `end`.
   [[nodiscard]] bool was_taken(Sequence end) const noexcept {
-    return reliable && !acks_cut && !reads_cut && end <= acked;
+    return reliable_ && !acks_cut_ && !reads_cut_ && end <= acked_;
   }
   /// Whether a packet comes soon enough to be the sender's answer to what came at `before`.
   [[nodiscard]] bool is_answer(const CapturedPacket& packet, Instant before) const noexcept {
@@ -88,7 +104,7 @@ struct StreamState {
 
   /// The sender has answered what came here longer ago.
   [[nodiscard]] Duration time_to_react() const noexcept {
-    const Duration known = setup.time_to_answer();
+    const Duration known = setup_.time_to_answer();
     return kReaction + (known > Duration{} ? known : Duration{counts.rtt.maximum()});
   }
 
@@ -103,28 +119,43 @@ struct StreamState {
     report.late(fill, cause);
   }
 
+ private:
+  friend class RequestStream;  // moves the stream on
+
+  /// Decides again with what was learned of the flows since.
+  void learn(const StreamSetup& learned) {
+    setup_ = learned;
+    answers.learn(setup_.answer_time);
+    if (setup_.ip_numbers_count) ip_numbers_.expect_order();
+  }
+
   // Members that a packet in order and its ACK use come first, in few cache lines.
-  Sequence next = 0;       // one past the highest PSN seen
-  Sequence acked = 0;      // one past the highest PSN acknowledged
-  bool reliable = true;    // RC: the receiver answers, and the sender repeats what was lost
-  bool selective = false;  // the sender repeats single packets, as its last recovery shows
-  bool reads_cut = false;  // the capture cuts off RETHs: READs may have more PSNs
-  bool acks_cut = false;   // the capture cuts off AETHs, so ACKs and NAKs look alike
-  IpNumbers ip_numbers;
-  Duration silence{};     // before the newest packet of either direction
-  Instant last_progress;  // time of an acknowledgement or a new request
+  Sequence next_ = 0;
+  Sequence acked_ = 0;
+  bool reliable_ = true;
+  bool reads_cut_ = false;
+  bool acks_cut_ = false;
+  IpNumbers ip_numbers_;
+  Duration silence_{};
+  Instant last_progress_;
+
+ public:
   SentLog log;
-  StreamSetup setup;
+
+ private:
+  StreamSetup setup_;
+
+ public:
   StreamCounts counts;
   AnswerTimes answers;
   StreamReport report;
   SenderLimits limits;
   CaptureBegin begin;
   NakLog naks;
+  RevisionLog revisions;
   LatePackets late;
   TakenAnswers taken;
   FetchResponses fetched;
-  std::optional<Refused> refused;  // the newest
 };
 
 }  // namespace lw::analysis

@@ -35,7 +35,7 @@ std::optional<std::uint32_t> messages_in(SentLog& log, Sequence first, Sequence 
 bool WrongAnswers::hold(const CapturedPacket& packet, Sequence psn) {
   const auto newest = state_.fetched.newest_msn();
   if (!newest || !packet.has_aeth || held_ || state_.begin.may_repeat()) return false;
-  const auto messages = messages_in(state_.log, state_.acked, state_.next);
+  const auto messages = messages_in(state_.log, state_.acked(), state_.next());
   if (!messages) return false;
   const wire::Psn most = wire::Psn{*newest} + *messages;
   if (wire::Psn::distance(most, wire::Psn{packet.msn}) > 0) return false;
@@ -45,8 +45,8 @@ bool WrongAnswers::hold(const CapturedPacket& packet, Sequence psn) {
 
 std::optional<CapturedPacket> WrongAnswers::settle_by_request(Sequence psn) {
   if (!held_) return std::nullopt;
-  const bool repeats = psn < state_.next;
-  if (repeats && state_.silence >= kShortestTimer) {
+  const bool repeats = psn < state_.next();
+  if (repeats && state_.silence() >= kShortestTimer) {
     report_held();
     return std::nullopt;
   }
@@ -71,8 +71,8 @@ void WrongAnswers::report_held() {
   const Held held = *std::exchange(held_, std::nullopt);
   report(held.packet, held.psn,
          fmt::format("{} of PSN {}, which was never sent: the newest request has PSN {}",
-                     held.packet.info->name, psn_of(held.psn), psn_of(state_.next - 1)),
-         state_.acked, state_.next);
+                     held.packet.info->name, psn_of(held.psn), psn_of(state_.next() - 1)),
+         state_.acked(), state_.next());
 }
 
 bool WrongAnswers::take_in_place_of_data(const CapturedPacket& packet, Sequence psn) {
@@ -94,7 +94,7 @@ bool WrongAnswers::take_in_place_of_data(const CapturedPacket& packet, Sequence 
 }
 
 bool WrongAnswers::take_of_other_mtu(const CapturedPacket& packet, Sequence psn) {
-  const std::uint32_t mtu = state_.setup.request_mtu;
+  const std::uint32_t mtu = state_.setup().request_mtu;
   if (mtu == 0) return false;
   const bool begins = packet.begins_message();
   if (!begins && next_of_other_mtu_ == psn) {
@@ -118,12 +118,12 @@ void WrongAnswers::take_to_other(const CapturedPacket& packet, Sequence psn, con
   report(packet, psn,
          fmt::format("{} at the PSN of {} (frame {})", packet.info->name,
                      wire::find_opcode(request.opcode)->name, request.frame),
-         state_.acked, state_.next);
+         state_.acked(), state_.next());
 }
 
 void WrongAnswers::report(const CapturedPacket& packet, Sequence psn, std::string wrong,
                           Sequence first, Sequence end) {
-  state_.refused = Refused{.first = first, .end = end, .frame = packet.number};
+  refused_ = Refused{.first = first, .end = end, .frame = packet.number};
   state_.report.wrong_answer(packet, psn, std::move(wrong));
 }
 

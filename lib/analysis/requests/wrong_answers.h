@@ -8,6 +8,12 @@
 
 namespace lw::analysis {
 
+/// Requests whose answer is wrong: their sender does not take it, and sends them again.
+struct Refused {
+  Sequence first = 0, end = 0;
+  std::uint64_t frame = 0;  // of the answer
+};
+
 /// Finds answers that no request allows, which are the responder's fault: an ACK or a response at a
 /// PSN that was not sent, an ACK in place of the data of a READ or atomic, a READ response to
 /// another kind of request. Their requester does not take them, and repeats its request. (IBTA vol.
@@ -41,8 +47,10 @@ class WrongAnswers {
   bool take_of_other_mtu(const CapturedPacket& packet, Sequence psn);
   /// Whether the newest wrong answer is to the request with this PSN.
   [[nodiscard]] bool refused(Sequence psn) const noexcept {
-    return state_.refused && psn >= state_.refused->first && psn < state_.refused->end;
+    return refused_ && psn >= refused_->first && psn < refused_->end;
   }
+  /// The requests that the newest wrong answer is to; nothing: there was none.
+  [[nodiscard]] const std::optional<Refused>& refused() const noexcept { return refused_; }
   /// Before an answer is placed: `joined` tells whether its connection began before the capture.
   void note_begin(bool joined) noexcept { joined_ = joined; }
   /// Processes a response to `request`, which asks for no data.
@@ -59,6 +67,7 @@ class WrongAnswers {
 
   StreamState& state_;
   std::optional<Held> held_;
+  std::optional<Refused> refused_;             // the newest
   bool joined_ = false;                        // as far as the answers before the newest show
   std::optional<Sequence> next_of_other_mtu_;  // with which a response of another MTU goes on
 };

@@ -11,7 +11,7 @@ TEST(NakLog, ANakWithoutRecoveryIsOpen) {
   naks.add({.psn = 5, .frame = 1});
   EXPECT_TRUE(naks.has_open_before(6, 5));
   EXPECT_FALSE(naks.has_open_before(5, 5));
-  naks.of_frame(1)->used = true;
+  naks.use(1);
   EXPECT_FALSE(naks.has_open_before(6, 5));
 }
 
@@ -29,6 +29,18 @@ TEST(NakLog, ARepeatedNakIsNotOpen) {
   EXPECT_FALSE(naks.has_open_before(6, 5));
   naks.add({.psn = 4, .frame = 3});
   EXPECT_TRUE(naks.has_open_before(6, 5));
+}
+
+TEST(NakLog, ANakThatWasAnsweredInErrorIsOpenOnceMore) {
+  NakLog naks;
+  naks.add({.psn = 5, .frame = 1});
+  naks.use(1);
+  EXPECT_EQ(naks.asking_for(5, 5), nullptr);
+  EXPECT_TRUE(naks.reopen(1));
+  ASSERT_NE(naks.asking_for(5, 5), nullptr);
+  EXPECT_EQ(naks.asking_for(5, 5)->frame, 1U);
+  EXPECT_FALSE(naks.reopen(1));  // it is open
+  EXPECT_FALSE(naks.reopen(2));  // no NAK is in this frame
 }
 
 }  // namespace
