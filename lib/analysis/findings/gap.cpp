@@ -11,6 +11,11 @@ constexpr Finding kLostOrMissing =
 constexpr Finding kLostOrLate = Finding::either(
     {{AnomalyKind::psn_gap, Cause::lost_before_capture}, {AnomalyKind::out_of_order, Cause::none}});
 
+constexpr Finding kLostLateOrNotSent =
+    Finding::either({{AnomalyKind::psn_gap, Cause::lost_before_capture},
+                     {AnomalyKind::out_of_order, Cause::none},
+                     {AnomalyKind::psn_gap, Cause::not_sent}});
+
 constexpr Finding kLostMissingOrNotSent =
     Finding::either({{AnomalyKind::psn_gap, Cause::lost_before_capture},
                      {AnomalyKind::psn_gap, Cause::missing_in_capture},
@@ -90,7 +95,8 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
     return kLostMissingOrNotSent;
   // Nothing acknowledges the PSNs, and nobody sent them again.
   if (fact.seen.cause == Cause::none) return kLostOrMissing;
-  if (may_be_late(fact, connection)) return kLostOrLate;
+  // Late packets may also look like a recovery that its sender never began.
+  if (may_be_late(fact, connection)) return fact.again ? kLostLateOrNotSent : kLostOrLate;
   if (fact.taken && capture.is_incomplete()) return Finding::certain(Cause::missing_in_capture);
   // They were sent again. The capture may have missed them, and their receiver, too, or they were
   // sent again for another packet.
