@@ -79,7 +79,8 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
   if (fact.damaged) return Finding::certain(Cause::lost_before_capture);
   if (fact.may_be_unasked) return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
   // A sender skips what was acknowledged meanwhile, and no answer was captured.
-  if (fact.again && !connection.answered) return gap_in_recovery(fact);
+  if (fact.again && !connection.answered)
+    return may_be_late(fact, connection) ? kLostLateOrNotSent : gap_in_recovery(fact);
   if (is_for_request_before(fact, connection)) return std::nullopt;
   if (is_before_first_answer(fact, connection)) return std::nullopt;
   if (fact.early && connection.began_before && !was_sent_here(fact, connection)) {

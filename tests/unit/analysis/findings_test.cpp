@@ -105,6 +105,9 @@ TEST(GapFinding, WhereMostPacketsComeLateARecoveryMayHaveBeenNone) {
   expect_either(judged(fact, connection), {kLost, kLate});
   fact.again = true;
   expect_either(judged(fact, connection), {kLost, kLate, {kGap, Cause::not_sent}});
+  connection.answered = false;
+  fact.sent = true;  // as a later recovery shows, which may be none either
+  expect_either(judged(fact, connection), {kLost, kLate, {kGap, Cause::not_sent}});
 }
 
 TEST(GapFinding, WhatPassedDamagedWasSent) {
