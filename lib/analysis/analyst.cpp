@@ -198,7 +198,8 @@ void Analyst::report_findings_of(std::span<const std::uint32_t> places,
                     .began_before = connection.began_before,
                     .complete = !capture.is_incomplete() && connection.headers_whole,
                     .selective = connection.selective,
-                    .ids_tell_copies = connection.ip_numbers_vary},
+                    .ids_tell_copies = connection.ip_numbers_vary,
+                    .ids_tell_order = connection.ip_numbers_ordered},
                    findings);
   }
   for (const Anomaly& anomaly : findings) results_.found(anomaly);

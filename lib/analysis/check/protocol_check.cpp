@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "analysis/findings/facts.h"
+
 namespace lw::analysis {
 namespace {
 
@@ -21,6 +23,9 @@ constexpr Hypotheses kTimerFirst{{kAgain, Cause::timeout}, {kAgain, Cause::seque
 constexpr Hypotheses kNakFirst{{kAgain, Cause::sequence_nak}, {kAgain, Cause::timeout}};
 constexpr Hypotheses kBehind{{AnomalyKind::lost_after_capture, Cause::lost_behind},
                              {kLate, Cause::reordered_behind}};
+constexpr Hypotheses kLateOrAgain{{kLate, Cause::none}, {kAgain, Cause::none}};
+constexpr Hypotheses kNakOrLate{{kAgain, Cause::sequence_nak}, {kLate, Cause::none}};
+constexpr Hypotheses kResponseOrNak{{kAgain, Cause::response_lost}, {kAgain, Cause::sequence_nak}};
 constexpr std::uint64_t kEver = ~std::uint64_t{0};
 
 bool is_request(const Anomaly& finding) noexcept { return finding.role == Role::request; }
@@ -45,6 +50,18 @@ bool depends_on_pair(const Anomaly& finding) noexcept {
   }
 }
 
+/// The median of the times by which requests came late; nothing: they are too few.
+std::optional<Duration> median_lateness(std::span<const Anomaly> findings) {
+  std::vector<Duration> times;
+  for (const Anomaly& one : findings)
+    if (is_request(one) && one.kind == kLate && one.cause == Cause::none)
+      times.push_back(one.duration);
+  if (times.size() < Disorder::kEnough) return std::nullopt;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
 }  // namespace
 
 std::string_view name_of(ProtocolRule rule) noexcept {
@@ -62,13 +79,16 @@ std::string_view name_of(ProtocolRule rule) noexcept {
       "a timer repeats from the oldest packet that is not acknowledged",
       "no answer acknowledged it before",
       "an answer acknowledges it",
-      "no READ or atomic is retransmitted"};
+      "no READ or atomic is retransmitted",
+      "no timer is that short",
+      "it came far later than others, and a NAK asked for it",
+      "a NAK that explains no other recovery asks for it"};
   return kNames[static_cast<std::size_t>(rule)];
 }
 
 ProtocolCheck::ProtocolCheck(const PassageLog& log, const CheckPremises& premises,
                              std::span<const Anomaly> findings)
-    : log_(log), premises_(premises) {
+    : log_(log), premises_(premises), usual_lateness_(median_lateness(findings)) {
   for (const Anomaly& one : findings) {
     if (!is_request(one)) continue;
     if (one.kind == kAgain) recoveries_.push_back(&one);
@@ -149,6 +169,17 @@ bool ProtocolCheck::may_have_passed(std::uint64_t psn, std::uint64_t from, std::
   });
 }
 
+/// Returns the newest run that began before `to` and whose packet with `psn` passed; null: none
+/// did.
+const PassageLog::Run* ProtocolCheck::newest_passage(std::uint64_t psn, std::uint64_t to) const {
+  const Run* newest = nullptr;
+  for (const Run& run : log_.around(psn)) {
+    if (run.first >= to) break;
+    if (run.covers(psn)) newest = &run;
+  }
+  return newest;
+}
+
 bool ProtocolCheck::has_fetch(std::uint64_t psn, std::uint64_t end) const {
   return std::ranges::any_of(log_.around(psn), [=](const Run& run) {
     return run.fetches && run.psn < end && run.end > psn;
@@ -161,11 +192,18 @@ const Anomaly* ProtocolCheck::recovery_before(std::uint64_t frame) const {
   return behind == recoveries_.begin() ? nullptr : *std::prev(behind);
 }
 
+/// The NAKs behind frame `from` and before frame `to`.
+std::span<const PassageLog::Nak> ProtocolCheck::naks_between(std::uint64_t from,
+                                                             std::uint64_t to) const {
+  const auto naks = log_.naks();
+  const auto begin = std::ranges::upper_bound(naks, from, {}, &PassageLog::Nak::frame);
+  return {begin, std::ranges::lower_bound(begin, naks.end(), to, {}, &PassageLog::Nak::frame)};
+}
+
 /// Whether a NAK between two frames asks for a packet, or for one before it.
 bool ProtocolCheck::was_asked_for(std::uint64_t psn, std::uint64_t from, std::uint64_t to) const {
-  return std::ranges::any_of(log_.naks(), [=](const PassageLog::Nak& nak) {
-    return nak.frame > from && nak.frame < to && nak.psn <= psn;
-  });
+  return std::ranges::any_of(naks_between(from, to),
+                             [=](const PassageLog::Nak& nak) { return nak.psn <= psn; });
 }
 
 /// Whether a finding says that a packet was missing at a frame.
@@ -276,7 +314,19 @@ ProtocolCheck::Found ProtocolCheck::against_order(const Anomaly& finding) const 
   if (finding.kind == AnomalyKind::duplicate && !may_have_passed(psn, 0, finding.frame) &&
       !premises_.began_before)
     return Contradiction{ProtocolRule::packet_is_new, finding.frame};
-  return std::nullopt;
+  const bool late = finding.kind == kLate && finding.cause == Cause::none;
+  return late ? against_lateness(finding, psn) : std::nullopt;
+}
+
+/// A packet that had passed before comes far later than others do, and its sender was asked for it
+/// meanwhile: it may have been sent again.
+ProtocolCheck::Found ProtocolCheck::against_lateness(const Anomaly& late, std::uint64_t psn) const {
+  constexpr int kFarLater = 8;
+  if (premises_.ids_tell_order || !usual_lateness_ || late.duration <= kFarLater * *usual_lateness_)
+    return std::nullopt;
+  const Run* const before = newest_passage(psn, late.frame);
+  if (before == nullptr || !was_asked_for(psn, before->first, late.frame)) return std::nullopt;
+  return Contradiction{ProtocolRule::may_be_sent_again, before->first, kLateOrAgain};
 }
 
 ProtocolCheck::Found ProtocolCheck::against_recovery(const Anomaly& recovery) const {
@@ -293,6 +343,8 @@ ProtocolCheck::Found ProtocolCheck::against_recovery(const Anomaly& recovery) co
   if (start < run->psn && !is_in_gap(start, recovery.frame) &&
       !may_have_passed(start, recovery.frame, kEver))
     return Contradiction{ProtocolRule::packet_is_not_there, recovery.frame};
+  if (recovery.cause == Cause::response_lost && !has_fetch(start, start + recovery.packets))
+    return Contradiction{ProtocolRule::no_response_asked, recovery.frame};
   return begins ? against_cause(recovery, start, *run) : std::nullopt;
 }
 
@@ -303,18 +355,39 @@ ProtocolCheck::Found ProtocolCheck::against_cause(const Anomaly& recovery, std::
     case Cause::receiver_not_ready:
       return against_nak(recovery, start, run);
     case Cause::timeout:
-      if (start <= run.acked || has_fetch(start, start + 1) || !premises_.complete)
-        return std::nullopt;
-      return Contradiction{ProtocolRule::not_the_oldest, recovery.frame, kTimerFirst};
+      return against_timer(recovery, start, run);
     case Cause::ack_lost:
       if (start < run.acked) return std::nullopt;
       return Contradiction{ProtocolRule::not_acknowledged, recovery.frame};
     case Cause::response_lost:
-      if (has_fetch(start, start + recovery.packets)) return std::nullopt;
-      return Contradiction{ProtocolRule::no_response_asked, recovery.frame};
+      return against_lost_response(recovery, start);
     default:
       return std::nullopt;
   }
+}
+
+ProtocolCheck::Found ProtocolCheck::against_lost_response(const Anomaly& recovery,
+                                                          std::uint64_t start) const {
+  const Run* const before = newest_passage(start, recovery.frame);
+  if (premises_.selective || before == nullptr) return std::nullopt;
+  for (const PassageLog::Nak& nak : naks_between(before->first, recovery.frame))
+    if (nak.answer == PassageLog::Answer::sequence_nak && nak.psn <= start &&
+        !first_use_.contains(nak.frame))
+      return Contradiction{ProtocolRule::nak_asks_for_it, nak.frame, kResponseOrNak};
+  return std::nullopt;
+}
+
+ProtocolCheck::Found ProtocolCheck::against_timer(const Anomaly& recovery, std::uint64_t start,
+                                                  const Run& run) const {
+  if (has_fetch(start, start + 1) || !premises_.complete) return std::nullopt;
+  if (start > run.acked)
+    return Contradiction{ProtocolRule::not_the_oldest, recovery.frame, kTimerFirst};
+  const Run* const before = newest_passage(start, run.first);
+  if (before == nullptr || stamp_difference(run.stamp, before->stamp) >= kShortestTimer)
+    return std::nullopt;
+  const bool asked = was_asked_for(start, 0, recovery.frame);
+  return Contradiction{ProtocolRule::timer_too_soon, before->first,
+                       asked ? kNakOrLate : kLateOrAgain};
 }
 
 /// The newest NAK of the PSN at which a recovery begins that no other recovery follows: it explains

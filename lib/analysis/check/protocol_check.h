@@ -29,6 +29,9 @@ enum class ProtocolRule : std::uint8_t {
   not_acknowledged,     // no ACK of the packets has passed
   is_acknowledged,      // an answer acknowledges it
   no_response_asked,    // it asks for no response
+  timer_too_soon,       // no timer is that short
+  may_be_sent_again,    // far later than others, and a NAK asked for it meanwhile
+  nak_asks_for_it,      // a NAK that explains no other recovery asks for it
 };
 std::string_view name_of(ProtocolRule rule) noexcept;  // "one NAK explains one recovery"
 
@@ -47,6 +50,7 @@ struct CheckPremises {
   bool complete = true;       // the capture lacks no frames, or headers, that the network carried
   bool selective = false;     // the sender repeats single packets
   bool ids_tell_copies = false;  // IP identifications tell a copy from a packet that came late
+  bool ids_tell_order = false;   // they tell which packet was sent first
 };
 
 /// Compares the certain findings about one direction of a connection with a small model of what
@@ -78,15 +82,22 @@ class ProtocolCheck {
   [[nodiscard]] Found against_nak(const Anomaly& recovery, std::uint64_t start,
                                   const Run& run) const;
   [[nodiscard]] std::uint64_t own_nak(const Anomaly& recovery, std::uint64_t start) const;
+  [[nodiscard]] Found against_lost_response(const Anomaly& recovery, std::uint64_t start) const;
   [[nodiscard]] Found against_order(const Anomaly& finding) const;
+  [[nodiscard]] Found against_lateness(const Anomaly& late, std::uint64_t psn) const;
+  [[nodiscard]] Found against_timer(const Anomaly& recovery, std::uint64_t start,
+                                    const Run& run) const;
   [[nodiscard]] Found against_damage(const Anomaly& damaged) const;
   [[nodiscard]] Found against_answer(const Anomaly& nak) const;
   [[nodiscard]] Found against_silence(const Anomaly& unanswered) const;
 
   [[nodiscard]] const Run* passed(std::uint64_t psn, std::uint64_t from, std::uint64_t to) const;
   [[nodiscard]] bool may_have_passed(std::uint64_t psn, std::uint64_t from, std::uint64_t to) const;
+  [[nodiscard]] const Run* newest_passage(std::uint64_t psn, std::uint64_t to) const;
   [[nodiscard]] bool has_fetch(std::uint64_t psn, std::uint64_t end) const;
   [[nodiscard]] const Anomaly* recovery_before(std::uint64_t frame) const;
+  [[nodiscard]] std::span<const PassageLog::Nak> naks_between(std::uint64_t from,
+                                                              std::uint64_t to) const;
   [[nodiscard]] bool was_asked_for(std::uint64_t psn, std::uint64_t from, std::uint64_t to) const;
   [[nodiscard]] bool is_in_gap(std::uint64_t psn, std::uint64_t frame) const;
 
@@ -96,6 +107,7 @@ class ProtocolCheck {
   std::vector<const Anomaly*> gaps_;                             // of requests, by frame
   std::map<std::uint64_t, std::vector<std::uint64_t>> singles_;  // frames of single packets, by PSN
   std::map<std::uint64_t, std::uint64_t> first_use_;  // by NAK: the recovery that it explains
+  std::optional<Duration> usual_lateness_;  // the median of late requests; nothing: they are few
 };
 
 /// Checks findings about one direction of a connection. What is contradicted is no longer certain:

@@ -9,11 +9,11 @@ constexpr Hypothesis kCopy = {AnomalyKind::duplicate, Cause::path_copy};
 constexpr Hypothesis kCameLate = {AnomalyKind::out_of_order, Cause::none};
 
 /// Whether a packet that came before may be one that was sent before the one in its place: others
-/// came late, and nothing tells it from a copy.
+/// came late, and nothing tells it from a copy. Identifications are those of requests.
 bool others_came_late(const Fact& fact, const ConnectionFacts& connection) noexcept {
   const bool request = fact.seen.role == wire::Role::request;
   const Disorder& disorder = request ? connection.disorder : connection.response_disorder;
-  return disorder.late >= Disorder::kEnough && !connection.ip_numbers_vary;
+  return disorder.late >= Disorder::kEnough && !(request && connection.ip_numbers_vary);
 }
 
 /// Whether a READ or atomic whose whole response has passed may be asked for again: the response

@@ -26,7 +26,8 @@ struct Fact {
   Anomaly seen;  // its cause is what the packets before it suggest
   Waits waits = {};
   bool again = false;    // a gap: PSNs that a recovery skipped, and that came before; a loss behind
-                         // the capture point: the packet was sent again before the NAK
+                         // the capture point: the packet was sent again before the NAK; a late
+                         // response: it came before, and several repeated requests asked for it
   bool fetches = false;  // a retransmission: it begins with a READ or atomic
   bool late = false;     // a retransmission: the response that it asks for was late, not lost
   /// A gap: its packets came late, or again, up to this frame. 0: they did not.

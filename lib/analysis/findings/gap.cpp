@@ -11,6 +11,11 @@ constexpr Finding kLostOrMissing =
 constexpr Finding kLostOrLate = Finding::either(
     {{AnomalyKind::psn_gap, Cause::lost_before_capture}, {AnomalyKind::out_of_order, Cause::none}});
 
+constexpr Finding kLostLateOrNotSent =
+    Finding::either({{AnomalyKind::psn_gap, Cause::lost_before_capture},
+                     {AnomalyKind::out_of_order, Cause::none},
+                     {AnomalyKind::psn_gap, Cause::not_sent}});
+
 constexpr Finding kLostMissingOrNotSent =
     Finding::either({{AnomalyKind::psn_gap, Cause::lost_before_capture},
                      {AnomalyKind::psn_gap, Cause::missing_in_capture},
@@ -74,7 +79,8 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
   if (fact.damaged) return Finding::certain(Cause::lost_before_capture);
   if (fact.may_be_unasked) return capture.is_incomplete() ? kLostMissingOrNotSent : kLostOrNotSent;
   // A sender skips what was acknowledged meanwhile, and no answer was captured.
-  if (fact.again && !connection.answered) return gap_in_recovery(fact);
+  if (fact.again && !connection.answered)
+    return may_be_late(fact, connection) ? kLostLateOrNotSent : gap_in_recovery(fact);
   if (is_for_request_before(fact, connection)) return std::nullopt;
   if (is_before_first_answer(fact, connection)) return std::nullopt;
   if (fact.early && connection.began_before && !was_sent_here(fact, connection)) {
@@ -90,7 +96,8 @@ std::optional<Finding> classify_gap(const Fact& fact, const ConnectionFacts& con
     return kLostMissingOrNotSent;
   // Nothing acknowledges the PSNs, and nobody sent them again.
   if (fact.seen.cause == Cause::none) return kLostOrMissing;
-  if (may_be_late(fact, connection)) return kLostOrLate;
+  // Late packets may also look like a recovery that its sender never began.
+  if (may_be_late(fact, connection)) return fact.again ? kLostLateOrNotSent : kLostOrLate;
   if (fact.taken && capture.is_incomplete()) return Finding::certain(Cause::missing_in_capture);
   // They were sent again. The capture may have missed them, and their receiver, too, or they were
   // sent again for another packet.

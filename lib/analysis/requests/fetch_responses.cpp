@@ -184,7 +184,8 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
     if (!again_.take(packet, psn, request)) again_.begin(packet, psn);
     again_.go_on(packet, psn);
   } else if (psn < first_end_) {  // not only behind an ACK
-    state_.report.late_response(packet, psn, old);
+    const bool again = old.came_before && request.copies > 1 && !state_.ip_numbers.ordered();
+    state_.report.late_response(packet, psn, old, again);
     late_gaps_.add({psn, 1, old.frame, old.stamp});
   }
   first_end_ = std::max(first_end_, psn + 1);

@@ -2,7 +2,10 @@
 #include "analysis/requests/recoveries.h"
 
 #include <algorithm>
+#include <limits>
+#include <ranges>
 #include <utility>
+#include <vector>
 
 namespace lw::analysis {
 namespace {
@@ -539,15 +542,22 @@ void Recoveries::report_late_packet(const Recovery& recovery) {
 
 void Recoveries::add_late_part(const Recovery& before, const Recovery& late) {
   own(before).packets += late.packets;
+  std::vector<const Sent*> packets;
   state_.log.for_each(late.start, late.next, [&](const Sent& sent) {
-    if (sent.last_stamp < late.first || !before.skips(sent.psn)) return;
-    const Filled skipped = own(before).take_skipped(sent.psn, sent.span);
-    state_.revisions.add(Assumption::lost_again, sent.psn, skipped.frame);
-    CapturedPacket packet;
-    packet.number = sent.last_frame;
-    packet.stamp = sent.last_stamp;
-    state_.report.late_in_recovery(packet, sent.psn, skipped);
+    if (sent.last_stamp >= late.first && before.skips(sent.psn)) packets.push_back(&sent);
   });
+  std::uint64_t next_frame = std::numeric_limits<std::uint64_t>::max();
+  for (const Sent* const sent : packets | std::views::reverse) {
+    const Filled skipped = own(before).take_skipped(sent->psn, sent->span);
+    state_.revisions.add(Assumption::lost_again, sent->psn, skipped.frame);
+    // What came behind a later one of the part was reported as late then.
+    if (sent->last_frame > next_frame) continue;
+    next_frame = sent->last_frame;
+    CapturedPacket packet;
+    packet.number = sent->last_frame;
+    packet.stamp = sent->last_stamp;
+    state_.report.late_in_recovery(packet, sent->psn, skipped);
+  }
 }
 
 }  // namespace lw::analysis

@@ -135,13 +135,13 @@ void StreamReport::late_in_recovery(const CapturedPacket& packet, Sequence psn,
   log_.add(late);
 }
 
-void StreamReport::late_response(const CapturedPacket& packet, Sequence psn,
-                                 const ResponseGap& gap) {
+void StreamReport::late_response(const CapturedPacket& packet, Sequence psn, const ResponseGap& gap,
+                                 bool again) {
   ++counts_.responses_late;
   Anomaly late = response_anomaly(AnomalyKind::out_of_order, packet, psn);
   late.related_frame = gap.frame;
   late.duration = stamp_difference(packet.stamp, gap.stamp);
-  log_.add(Fact{.seen = std::move(late), .early = is_early(psn)});
+  log_.add(Fact{.seen = std::move(late), .again = again, .early = is_early(psn)});
 }
 
 void StreamReport::copy(const CapturedPacket& packet, Sequence psn, const Sent* original,

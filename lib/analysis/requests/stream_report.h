@@ -53,7 +53,9 @@ class StreamReport {
   void late_after_recovery(const CapturedPacket& packet, const Filled& gap);
   /// A packet that a recovery had skipped.
   void late_in_recovery(const CapturedPacket& packet, Sequence psn, const Filled& skipped);
-  void late_response(const CapturedPacket& packet, Sequence psn, const ResponseGap& gap);
+  /// `again`: it came before, and several repeated requests asked for it.
+  void late_response(const CapturedPacket& packet, Sequence psn, const ResponseGap& gap,
+                     bool again = false);
   /// `original`: null: not known. `waits.answered`: time since all of the response to a READ or
   /// atomic has passed, if its requester may have asked for it again.
   /// `newest`: the last packet that was sent, so a sender that goes back repeats it alone.

@@ -96,6 +96,20 @@ TEST(GapFinding, IpNumbersShowWhetherASkippedRepetitionWasSent) {
   EXPECT_FALSE(classify(fact, {}, {}));
 }
 
+TEST(GapFinding, WhereMostPacketsComeLateARecoveryMayHaveBeenNone) {
+  constexpr Hypothesis kLost = {kGap, Cause::lost_before_capture};
+  constexpr Hypothesis kLate = {AnomalyKind::out_of_order, Cause::none};
+  ConnectionFacts connection = answered();
+  connection.disorder = {.late = Disorder::kEnough, .lost = 1};
+  Fact fact = fact_of(kGap, Cause::lost_before_capture);
+  expect_either(judged(fact, connection), {kLost, kLate});
+  fact.again = true;
+  expect_either(judged(fact, connection), {kLost, kLate, {kGap, Cause::not_sent}});
+  connection.answered = false;
+  fact.sent = true;  // as a later recovery shows, which may be none either
+  expect_either(judged(fact, connection), {kLost, kLate, {kGap, Cause::not_sent}});
+}
+
 TEST(GapFinding, WhatPassedDamagedWasSent) {
   Fact fact = fact_of(kGap, Cause::lost_before_capture);
   fact.again = true;
@@ -227,6 +241,16 @@ TEST(LateFinding, OfResponsesOnlyTheFirstOneOfTheCaptureSkipsThoseBeforeIt) {
   EXPECT_EQ(judged(fact, connection).kind, AnomalyKind::out_of_order);
 }
 
+TEST(LateFinding, AResponseThatSeveralRequestsAskedForMayBelongToAnotherAnswer) {
+  Fact fact = fact_of(AnomalyKind::out_of_order, Cause::none);
+  fact.seen.role = wire::Role::response;
+  fact.seen.related_frame = 7;
+  expect_certain(judged(fact), Cause::none);
+  fact.again = true;
+  expect_either(judged(fact),
+                {{AnomalyKind::out_of_order, Cause::none}, {kResent, Cause::request_resent}});
+}
+
 TEST(LateFinding, AtTheBeginItMayBeSentAgain) {
   const Fact fact = early(AnomalyKind::out_of_order, Cause::none);
   const Anomaly found = judged(fact, joined());
@@ -322,6 +346,17 @@ TEST(DuplicateFinding, WhereThePathCopiesNothingItIsLateOrWasSentAgain) {
   ConnectionFacts varying = answered();
   varying.ip_numbers_vary = true;
   expect_certain(judged(fact, varying, {.late = 3, .response_recoveries = 3}), Cause::path_copy);
+}
+
+TEST(DuplicateFinding, WhereResponsesComeLateOneThatCameBeforeMayBeLate) {
+  Fact fact = fact_of(AnomalyKind::duplicate, Cause::path_copy);
+  fact.seen.role = wire::Role::response;
+  ConnectionFacts connection = answered();
+  connection.ip_numbers_vary = true;  // those of requests
+  expect_certain(judged(fact, connection), Cause::path_copy);
+  connection.response_disorder.late = Disorder::kEnough;
+  expect_either(judged(fact, connection), {{AnomalyKind::duplicate, Cause::path_copy},
+                                           {AnomalyKind::out_of_order, Cause::none}});
 }
 
 TEST(DuplicateFinding, AResponseWithoutItsRequestMayAnswerAnotherOne) {

@@ -143,7 +143,11 @@ class Talk {
     say(AnomalyKind::lost_after_capture, Cause::lost_behind, asked, lost, 1);
     go_back(lost, Cause::sequence_nak, asked);
   }
-  void lose_by_timer() { go_back(send(), Cause::timeout, 0); }
+  void lose_by_timer() {
+    const std::uint32_t first = send();
+    stamp_ += milliseconds{1};
+    go_back(first, Cause::timeout, 0);
+  }
   void refuse() {
     const std::uint32_t first = send();
     answer(first, kNotReady);
@@ -362,6 +366,130 @@ TEST(ProtocolCheck, ADamagedPacketThatWasAcknowledgedIsDamagedInTheCaptureOnly) 
   findings[0].psn = 12;  // came again
   check_findings(log, {}, findings);
   EXPECT_EQ(findings[0].cause, Cause::none);
+}
+
+/// Requests and NAKs that pass at stated times, and what is said of them.
+class Passage {
+ public:
+  void request(std::uint32_t psn, microseconds at, std::uint8_t opcode = 0x0A) {
+    log.request(packet(opcode, psn, at), 1);
+  }
+  void nak(std::uint32_t psn, microseconds at) { answer(psn, at, 0x60); }
+  void ack(std::uint32_t psn, microseconds at) { answer(psn, at, 0x1F); }
+  /// What is said of the newest packet, which has `psn`.
+  Anomaly& say(AnomalyKind kind, Cause cause, std::uint32_t psn) {
+    Anomaly& said = findings.emplace_back();
+    said.kind = kind;
+    said.cause = cause;
+    said.frame = said.last_frame = frame_;
+    said.psn = psn;
+    said.packets = 1;
+    return said;
+  }
+  const Anomaly& checked_last() {
+    log.finish();
+    check_findings(log, {}, findings);
+    return findings.back();
+  }
+
+  std::uint32_t room = 1000;
+  PassageLog log{room};
+  std::vector<Anomaly> findings;
+
+ private:
+  CapturedPacket packet(std::uint8_t opcode, std::uint32_t psn, microseconds at) {
+    CapturedPacket made;
+    made.number = ++frame_;
+    made.stamp = Instant{std::chrono::seconds{1}} + at;
+    made.info = wire::find_opcode(opcode);
+    made.psn = psn;
+    return made;
+  }
+  void answer(std::uint32_t psn, microseconds at, std::uint8_t syndrome) {
+    CapturedPacket made = packet(0x11, psn, at);
+    made.has_aeth = true;
+    made.syndrome = syndrome;
+    log.answer(made);
+  }
+
+  std::uint64_t frame_ = 0;
+};
+
+/// Ten packets that are late by 1 us each; then a NAK of 100, if `asked`, and the packet with PSN
+/// 100 again, late by `last`.
+Anomaly late_after_others(microseconds last, bool asked) {
+  Passage passage;
+  passage.request(100, microseconds{1});
+  passage.request(101, microseconds{2});
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    passage.request(103 + 2 * i, microseconds{10 + 2 * i});
+    passage.request(102 + 2 * i, microseconds{11 + 2 * i});
+    passage.say(AnomalyKind::out_of_order, Cause::none, 102 + 2 * i).duration = microseconds{1};
+  }
+  if (asked) passage.nak(100, microseconds{40});
+  passage.request(100, microseconds{40} + last);
+  passage.say(AnomalyKind::out_of_order, Cause::none, 100).duration = last;
+  return passage.checked_last();
+}
+
+TEST(ProtocolCheck, WhatComesFarLaterThanOthersAfterANakMayHaveBeenSentAgain) {
+  const Anomaly late = late_after_others(microseconds{9}, true);
+  expect_either(late, {{AnomalyKind::out_of_order, Cause::none}, {kResent, Cause::none}});
+  expect_certain(late_after_others(microseconds{8}, true), Cause::none);
+  expect_certain(late_after_others(microseconds{9}, false), Cause::none);
+}
+
+/// A packet that passed, and passes again after `time`, by a timer, as is said. `asked`: a NAK
+/// asked for it in between.
+Anomaly repeated_by_timer(microseconds time, bool asked) {
+  Passage passage;
+  passage.request(99, microseconds{0});
+  passage.ack(99, microseconds{0});
+  passage.request(100, microseconds{0});
+  passage.request(101, microseconds{1});
+  if (asked) passage.nak(100, microseconds{2});
+  passage.request(100, time);
+  passage.say(kResent, Cause::timeout, 100);
+  return passage.checked_last();
+}
+
+TEST(ProtocolCheck, NoTimerIsShorterThanTheShortest) {
+  constexpr Hypothesis kLatePacket = {AnomalyKind::out_of_order, Cause::none};
+  expect_certain(repeated_by_timer(microseconds{500}, false), Cause::timeout);
+  expect_either(repeated_by_timer(microseconds{499}, false), {kLatePacket, {kResent, Cause::none}});
+  expect_either(repeated_by_timer(microseconds{499}, true),
+                {{kResent, Cause::sequence_nak}, kLatePacket});
+}
+
+/// A READ that passes twice, for a lost response, as is said; before it comes again, a NAK asks for
+/// `named`.
+Anomaly repeated_read(std::uint32_t named) {
+  constexpr std::uint8_t kReadRequest = 0x0C;
+  Passage passage;
+  passage.request(100, microseconds{0});
+  passage.request(101, microseconds{1}, kReadRequest);
+  passage.nak(named, microseconds{5});
+  passage.request(101, microseconds{40}, kReadRequest);
+  passage.say(kResent, Cause::response_lost, 101);
+  return passage.checked_last();
+}
+
+TEST(ProtocolCheck, ANakThatExplainsNothingElseAsksForARepeatedRead) {
+  for (const std::uint32_t named : {100U, 101U})
+    expect_either(repeated_read(named),
+                  {{kResent, Cause::response_lost}, {kResent, Cause::sequence_nak}});
+  expect_certain(repeated_read(102), Cause::response_lost);
+}
+
+TEST(ProtocolCheck, WhatAsksForNoResponseIsNotRepeatedForOneWhereverItComes) {
+  Passage passage;
+  for (int time = 0; time < 2; ++time)
+    for (std::uint32_t psn = 100; psn < 104; ++psn)
+      passage.request(psn, milliseconds{time} + microseconds{psn});
+  passage.request(104, milliseconds{2});
+  Anomaly& said = passage.say(kResent, Cause::response_lost, 102);
+  said.frame = said.last_frame = 7;  // within those that came again
+  EXPECT_EQ(passage.checked_last().certainty, Certainty::unknown);
 }
 
 }  // namespace
