@@ -28,7 +28,8 @@ constexpr Row kRows[] = {
     {"What is sent", "--op --size --all --pattern --bidirectional --mtu",
      "--imm --data --verify --transport --packet-payload --buffers --slots --imm-every --no-check"},
     {"How much", "--qps --tx-depth --reads --iterations --duration --forever",
-     "--outstanding --responder-reads --psn-window --ack-every --round-trips --margin"},
+     "--outstanding --responder-reads --psn-window --ack-every --round-trips "
+     "--most-packets --margin"},
     {"Connection", "--port --peer --token --address --network --path --delay --distance --loss",
      "--cm --peer-mac --mac --encapsulation --service --accept --token-file"},
     {"Simulated path and NICs", "--rate --seed",

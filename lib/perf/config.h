@@ -41,8 +41,11 @@ struct PerfConfig {
   /// average by less than 1 %. The run ends earlier at 30 million packets, but not before the
   /// steady rate is known. With 0 it ends when the steady rate is known. With random losses or
   /// marks it goes on until the 95 % interval of the steady rate is within kSteadyShare, or until
-  /// kMostPackets packets.
+  /// most_packets.
   std::uint32_t round_trips = 120;
+  /// Packets of both hosts after which a simulated bandwidth run without a given length ends in any
+  /// case: the same question has the same answer on each machine.
+  std::uint64_t most_packets = 60'000'000;
   std::uint32_t receives = 0;  // that a responder's QP keeps posted; 0: it never lacks a receive
   Duration repost{};           // from a message's arrival until its receive is posted again
   bool both = false;           // bandwidth: the responder sends as many messages as the client

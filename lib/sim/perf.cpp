@@ -210,10 +210,21 @@ class BandwidthRun {
   /// Whether a run without a given length has cost enough: most of its packets are lost or sent
   /// again.
   [[nodiscard]] bool spent() const noexcept {
-    return !length_given() &&
-           pair_.client->counters().sent + pair_.server->counters().sent > kMostPackets;
+    return !length_given() && packets_sent() > config_.most_packets;
+  }
+  /// Packets that both hosts have sent.
+  [[nodiscard]] std::uint64_t packets_sent() const noexcept {
+    return pair_.client->counters().sent + pair_.server->counters().sent;
   }
   [[nodiscard]] std::uint64_t goodput_bytes() const noexcept;
+  /// Payload that a QP has delivered in order, both ways; not that of atomics.
+  [[nodiscard]] std::uint64_t goodput_bytes_of(std::uint32_t qp) const noexcept {
+    std::uint64_t bytes = 0;
+    for (Host* host : {pair_.client, pair_.server})
+      bytes +=
+          host->qp(qp).sink().payload_bytes() + host->qp(qp).requester().counters().fetched_bytes;
+    return bytes;
+  }
   [[nodiscard]] perf::IntervalTotals totals() const;
   /// Runs until `until`, until `messages` are done, or until it is stopped. Returns whether to go
   /// on. Ends the intervals meanwhile.
@@ -226,6 +237,15 @@ class BandwidthRun {
   [[nodiscard]] std::size_t posted(std::uint32_t qp) const {
     return pair_.client->qp(qp).requester().posted() + pair_.server->qp(qp).requester().posted();
   }
+  /// What a QP has not done yet, and has done: payload delivered in order, both ways.
+  struct QpProgress {
+    std::size_t posted = 0;
+    std::uint64_t bytes = 0;
+  };
+  [[nodiscard]] QpProgress progress_of(std::uint32_t qp) const;
+  /// Lets the QPs end what is posted: for 10 s and twice the time of the run, at most most_packets,
+  /// but two turns of each QP. Returns false if it was cut short by packets or a signal.
+  bool drain();
   /// Number of QPs that wait for ever. Ends the run.
   [[nodiscard]] std::uint32_t stuck_qps();
   void run_in_steps(Instant end);
@@ -287,10 +307,7 @@ std::uint64_t BandwidthRun::goodput_bytes() const noexcept {
   if (config_.is_atomic())
     return (stream_.completed + back_.completed) * request_of(config_).length;
   std::uint64_t bytes = 0;
-  for (std::uint32_t i = 0; i < config_.qps; ++i)
-    for (Host* host : {pair_.client, pair_.server})
-      bytes +=
-          host->qp(i).sink().payload_bytes() + host->qp(i).requester().counters().fetched_bytes;
+  for (std::uint32_t i = 0; i < config_.qps; ++i) bytes += goodput_bytes_of(i);
   return bytes;
 }
 
@@ -328,17 +345,34 @@ bool BandwidthRun::is_known(Instant at) {
   return std::exchange(was_narrow_, narrow) && narrow;
 }
 
+BandwidthRun::QpProgress BandwidthRun::progress_of(std::uint32_t qp) const {
+  return {.posted = posted(qp), .bytes = goodput_bytes_of(qp)};
+}
+
+bool BandwidthRun::drain() {
+  const Instant now = simulation_.now();
+  const Instant until = now + std::chrono::seconds(10) + 2 * (now - Instant{});
+  const std::uint64_t turns = std::uint64_t{2} * config_.qps * config_.nic.arbitration_burst;
+  const std::uint64_t most = packets_sent() + std::max(config_.most_packets, turns);
+  while (simulation_.advance(until))
+    if (packets_sent() > most || config_.stopped()) return false;
+  return true;
+}
+
 std::uint32_t BandwidthRun::stuck_qps() {
   if (config_.qp.timeout > 0 || stopped_) return 0;
-  const Duration drained = std::chrono::seconds(10) + 2 * (simulation_.now() - Instant{});
   stream_.end();
   back_.end();
-  std::vector<std::size_t> before;
-  for (std::uint32_t i = 0; i < config_.qps; ++i) before.push_back(posted(i));
-  simulation_.run_to_rest(simulation_.now() + drained);
+  std::vector<QpProgress> before;
+  for (std::uint32_t i = 0; i < config_.qps; ++i) before.push_back(progress_of(i));
+  const bool drained = drain();
   std::uint32_t stuck = 0;  // a long send queue is not drained by then, but shorter
-  for (std::uint32_t i = 0; i < config_.qps; ++i)
-    if (posted(i) > 0 && posted(i) == before[i]) ++stuck;
+  for (std::uint32_t i = 0; i < config_.qps; ++i) {
+    const QpProgress now = progress_of(i);
+    if (now.posted > 0 && now.posted == before[i].posted &&
+        (drained || now.bytes == before[i].bytes))
+      ++stuck;
+  }
   return stuck;
 }
 

@@ -11,9 +11,6 @@
 
 namespace lw::sim {
 
-/// Packets of both hosts after which a run without a given length ends in any case.
-inline constexpr std::uint64_t kMostPackets = 60'000'000;
-
 /// The span in which the steady rate is measured. If all windows together are small compared with
 /// the path, they limit the rate and repeat: the rate is measured over whole windows of
 /// completions, after 2 to 18 windows that are not counted. Otherwise the payload is measured that

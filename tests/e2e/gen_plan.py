@@ -58,6 +58,22 @@ class Plan(unittest.TestCase):
             self.planned(*many, '--expect', f'throughput_gbps{limit}6', code=1)
         self.planned(*many, '--expect', 'goodput_gbps>6')
 
+    def test_a_run_ends_at_a_number_of_packets(self):
+        lossy = ('--delay', '5ms', '-q', '4', '--loss', '1e-6', '--most-packets', '20000')
+        self.assertIsNone(self.json(*lossy)['throughput_gbps'])
+        self.assertIn('not known: a simulated run of 20,000 packets has no steady rate (--most-packets)',
+                      self.planned(*lossy))
+        self.assertLess(plan_grid.run('sim', *lossy)['packets'], 40_000)
+
+    def test_what_would_take_the_memory_of_a_long_path_is_null(self):
+        far = ('--op', 'write', '-s', '1MiB', '-q', '8', '-t', '1024', '--outstanding', '1024', '--rate', '800Gb/s',
+               '--mtu', '256', '--delay', '100ms')
+        self.assertIsNone(self.json(*far)['lossless_gbps'])
+        self.assertIn('33,552,109 packets on the path at once are more than the 16,777,216 that plan simulates',
+                      self.planned(*far))
+        few = self.planned(*far, '--psn-window', '16', '--most-packets', '1000')
+        self.assertNotIn('packets on the path at once', few)
+
     def test_where_nothing_gets_through_it_says_why(self):
         planned = self.json('--delay', '100ms', '--timeout', '4')
         self.assertEqual((planned['throughput_gbps'], planned['limit']), (0, 'nothing gets through'))

@@ -262,6 +262,8 @@ void add_transfer_options(app::Options& list, PerfOptions& options) {
 }
 
 void add_path_options(app::Options& list, PerfOptions& options) {
+  // Packets: the ends of a shorter run are more than a tenth of it; hours.
+  constexpr std::uint64_t kLeastRun = 1000, kLongestRun = 100'000'000'000;
   list.add("--path", app::profile(options.path, {config::kPathProfiles, config::kImpairProfiles}),
            "PROFILE", "path or impair profile of the link between the hosts");
   list.add("--delay", app::parsed(parse_duration, options.delay), "TIME",
@@ -271,6 +273,10 @@ void add_path_options(app::Options& list, PerfOptions& options) {
   list.add("--loss", app::parsed(parse_probability, options.loss), "SHARE",
            "random loss of packets, in both directions")
       .defaults_to("0");
+  list.add("--most-packets", app::number(options.config.most_packets, kLeastRun, kLongestRun), "N",
+           "packets of both hosts after which a simulated run without -n and --duration ends, even "
+           "if its steady rate is not known")
+      .defaults_to("60000000");
   add_nic_options(list, options);
 }
 

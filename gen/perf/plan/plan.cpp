@@ -66,7 +66,7 @@ bool went_smoothly(const perf::BandwidthResult& run) noexcept {
 }
 
 /// The rate of a simulated run, or why it has none.
-PlanRate rate_of(const perf::BandwidthResult& run, bool by_chance) {
+PlanRate rate_of(const perf::BandwidthResult& run, bool by_chance, std::uint64_t most_packets) {
   const auto unknown = [](std::string why) { return PlanRate{.unknown = std::move(why)}; };
   if (run.stopped) return unknown("a signal ended the simulated run");
   if (run.failed > 0 && run.messages == 0) return {.source = PlanSource::simulated};
@@ -77,8 +77,8 @@ PlanRate rate_of(const perf::BandwidthResult& run, bool by_chance) {
                     "shows it, and --timeout 0 sets no timer",
                     run.stuck_qps == 1 ? "a QP waits" : "QPs wait"));
   if (run.steady_bps <= 0 || (by_chance && !run.steady_interval))
-    return unknown(fmt::format("a simulated run of {} has no steady rate",
-                               format_count(sim::kMostPackets, "packet")));
+    return unknown(fmt::format("a simulated run of {} has no steady rate (--most-packets)",
+                               format_count(most_packets, "packet")));
   return {.source = PlanSource::simulated, .bps = run.steady_bps, .interval = run.steady_interval};
 }
 
@@ -88,15 +88,16 @@ class PlanRuns {
   PlanRuns(const perf::PerfConfig& config, const sim::PerfHook& hook)
       : config_(config), hook_(hook) {}
 
-  /// Why the configuration is not simulated; empty: it is.
-  [[nodiscard]] std::string refusal() const {
-    const std::uint64_t posted = std::uint64_t{config_.qps} * config_.qp.tx_depth;
-    if (posted <= kMostPlannedRequests) return {};
-    return fmt::format(
-        "{} posted at once are more than the {} that plan simulates: roce-gen sim "
-        "takes more",
-        format_count(posted, "work request"), format_count(kMostPlannedRequests));
+  /// Why the configuration, with so many packets in flight, is not simulated; empty: it is.
+  [[nodiscard]] std::string refusal(double in_flight) const {
+    const double qps = config_.qps;
+    const std::string posted =
+        too_many("work requests posted at once", qps * config_.qp.tx_depth, kMostPlannedRequests);
+    if (!posted.empty()) return posted;
+    return too_many("packets on the path at once", std::min(in_flight, qps * config_.qp.psn_window),
+                    kMostPlannedInFlight);
   }
+  [[nodiscard]] std::uint64_t most_packets() const noexcept { return config_.most_packets; }
   [[nodiscard]] perf::BandwidthResult run(double loss) const {
     perf::PerfConfig config = config_;
     config.path.loss = loss;
@@ -104,6 +105,12 @@ class PlanRuns {
   }
 
  private:
+  static std::string too_many(std::string_view things, double count, std::uint64_t most) {
+    if (count <= static_cast<double>(most)) return {};
+    return fmt::format("{} {} are more than the {} that plan simulates: roce-gen sim takes more",
+                       format_count(static_cast<std::uint64_t>(count)), things, format_count(most));
+  }
+
   const perf::PerfConfig& config_;
   const sim::PerfHook& hook_;
 };
@@ -123,16 +130,19 @@ void simulate_lossless(Plan& plan, const perf::PerfConfig& config, const PlanRun
     return;
   }
   const perf::BandwidthResult run = runs.run(0);
-  plan.lossless = rate_of(run, false);
+  plan.lossless = rate_of(run, false, config.most_packets);
   note_failure(plan, run);
   if (plan.lossless.known() && (went_smoothly(run) || plan.lossless.bps == 0))
     plan.limit = limit_of(windows_of(config), plan, config);
 }
 
-/// Whether a loss costs more, or less, than down to `goal`; nothing: the interval holds it.
+/// Whether a loss costs more, or less, than down to `goal`; nothing: the interval holds it, or there
+/// is none.
 std::optional<bool> costs_more(const PlanRuns& runs, double loss, double goal) {
-  const PlanRate rate = rate_of(runs.run(loss), true);
-  if (!rate.known() || !rate.interval) return true;  // QPs break
+  const perf::BandwidthResult run = runs.run(loss);
+  if (run.failed > 0 || run.stuck_qps > 0) return true;
+  const PlanRate rate = rate_of(run, true, runs.most_packets());
+  if (!rate.interval) return std::nullopt;
   if (rate.interval->high < goal) return true;
   if (rate.interval->low > goal) return false;
   return std::nullopt;
@@ -188,7 +198,7 @@ Plan computed_plan(const perf::PerfConfig& config) {
 Plan plan(const perf::PerfConfig& config, bool find_loss, const sim::PerfHook& hook) {
   Plan plan = computed_plan(config);
   const PlanRuns runs(config, hook);
-  if (const std::string refused = runs.refusal(); !refused.empty()) {
+  if (const std::string refused = runs.refusal(plan.in_flight); !refused.empty()) {
     for (PlanRate* rate : {&plan.lossless, &plan.throughput})
       if (!rate->known()) rate->unknown = refused;
     return plan;
@@ -198,7 +208,7 @@ Plan plan(const perf::PerfConfig& config, bool find_loss, const sim::PerfHook& h
     plan.throughput = plan.lossless;
   } else {
     const perf::BandwidthResult run = runs.run(config.path.loss);
-    plan.throughput = rate_of(run, true);
+    plan.throughput = rate_of(run, true, config.most_packets);
     note_failure(plan, run);
   }
   if (find_loss) plan.tenth = find_tenth(config, plan, runs);

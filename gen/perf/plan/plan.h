@@ -69,13 +69,16 @@ struct Plan {
 
 /// Work requests that a simulated run of a plan may post at once: one takes 101 bytes.
 inline constexpr std::uint64_t kMostPlannedRequests = std::uint64_t{1} << 24;
+/// Packets that the path of a simulated run of a plan may hold at once: one takes 131 bytes.
+inline constexpr std::uint64_t kMostPlannedInFlight = std::uint64_t{1} << 24;
 
 /// Computes the figures that have an exact form; those of Plan::lossless and throughput only where
 /// they have one.
 Plan computed_plan(const perf::PerfConfig& config);
 /// Computes what has an exact form, and simulates the rest, with the simulator of `roce-gen sim`
-/// and so with its results. A run takes up to sim::kMostPackets packets. `hook`: called before each
-/// run; config.stop ends it. `find_loss`: also searches Plan::tenth, by up to 24 runs.
+/// and so with its results. A run takes up to config.most_packets packets, and as many again where
+/// QPs without a timer may wait for ever. `hook`: called before each run; config.stop ends it.
+/// `find_loss`: also searches Plan::tenth, by up to 24 runs.
 Plan plan(const perf::PerfConfig& config, bool find_loss, const sim::PerfHook& hook);
 
 }  // namespace lw::gen
