@@ -162,7 +162,7 @@ void ModelReader::read(const Json& json, const ModelMessage& message, void* obje
   for (const Field& field : message.fields) {
     const auto given = json.find(field.name);
     if (given != json.end() && !given->is_null())
-      take(*given, field, object, within(path, field.name));
+      read_field(*given, field, object, within(path, field.name));
     else if (field.required)
       refuse(within(path, field.name),
              fmt::format("expected {}, found nothing", field.list ? "a list" : expected(field)));
@@ -172,8 +172,8 @@ void ModelReader::read(const Json& json, const ModelMessage& message, void* obje
   check_choice(json, message, object, path);
 }
 
-void ModelReader::take(const Json& json, const Field& field, void* object,
-                       const std::string& path) {
+void ModelReader::read_field(const Json& json, const Field& field, void* object,
+                             const std::string& path) {
   if (field.use == Field::Use::refused)
     return refuse(path, fmt::format("is not supported: {}", field.meaning));
   if (field.use == Field::Use::constant) {
@@ -182,21 +182,21 @@ void ModelReader::take(const Json& json, const Field& field, void* object,
     if (!same) refuse(path, fmt::format("only {} is supported: {}", field.fallback, field.meaning));
     return;
   }
-  if (field.list) return take_list(json, field, object, path);
-  take_one(json, field, object, path);
+  if (field.list) return read_list(json, field, object, path);
+  read_value(json, field, object, path);
 }
 
-void ModelReader::take_list(const Json& json, const Field& field, void* object,
+void ModelReader::read_list(const Json& json, const Field& field, void* object,
                             const std::string& path) {
   if (!json.is_array() || json.size() > kMostItems)
     return refuse(path, fmt::format("expected a list of at most {} elements, found {}", kMostItems,
                                     json.is_array() ? std::to_string(json.size()) : found(json)));
   for (std::size_t i = 0; i < json.size(); ++i)
-    take_one(json[i], field, object, fmt::format("{}[{}]", path, i));
+    read_value(json[i], field, object, fmt::format("{}[{}]", path, i));
 }
 
-void ModelReader::take_one(const Json& json, const Field& field, void* object,
-                           const std::string& path) {
+void ModelReader::read_value(const Json& json, const Field& field, void* object,
+                             const std::string& path) {
   if (field.type == Type::object) return read(json, field.message(), field.open(object), path);
   auto value = value_of(json, field);
   if (!value)

@@ -246,12 +246,12 @@ class ModelReader {
   void refuse(const std::string& path, const std::string& why);
 
  private:
-  void take(const nlohmann::ordered_json& json, const Field& field, void* object,
-            const std::string& path);
-  void take_list(const nlohmann::ordered_json& json, const Field& field, void* object,
+  void read_field(const nlohmann::ordered_json& json, const Field& field, void* object,
+                  const std::string& path);
+  void read_list(const nlohmann::ordered_json& json, const Field& field, void* object,
                  const std::string& path);
-  void take_one(const nlohmann::ordered_json& json, const Field& field, void* object,
-                const std::string& path);
+  void read_value(const nlohmann::ordered_json& json, const Field& field, void* object,
+                  const std::string& path);
   static void set_standard(const Field& field, void* object);
   void check_choice(const nlohmann::ordered_json& json, const ModelMessage& message, void* object,
                     const std::string& path);

@@ -153,7 +153,7 @@ void PacketFlow::note_arrival(std::size_t length) {
   if (!arrivals_.first) arrivals_.first = arrivals_.last;
 }
 
-void PacketFlow::take_signed(const wire::SignatureFields& signature, std::size_t length) {
+void PacketFlow::count_signed(const wire::SignatureFields& signature, std::size_t length) {
   if (signature.run != run_) return;  // of an earlier start
   note_arrival(length);
   using Kind = analysis::Arrival::Kind;
@@ -161,7 +161,7 @@ void PacketFlow::take_signed(const wire::SignatureFields& signature, std::size_t
   if (const auto took = latency_of(signature, clock_, arrivals_.last)) arrivals_.latency.add(*took);
 }
 
-bool PacketFlow::take_plain(wire::Bytes frame) {
+bool PacketFlow::count_plain(wire::Bytes frame) {
   const bool of_flow = std::ranges::any_of(frames_, [&](const PacketFrame& each) {
     return !each.is_signed(frame.size()) && each.matches(frame);
   });
@@ -237,7 +237,7 @@ void PacketFlows::sample(double seconds) noexcept {
   for (const auto& flow : flows_) flow->sample(seconds);
 }
 
-bool PacketFlows::take(std::size_t port, wire::Bytes frame) {
+bool PacketFlows::count_frame(std::size_t port, wire::Bytes frame) {
   for (const std::size_t place : places_) {
     const auto* signature = wire::view_at<wire::Signature>(frame, place);
     if (signature == nullptr || !signature->present()) continue;
@@ -247,11 +247,11 @@ bool PacketFlows::take(std::size_t port, wire::Bytes frame) {
     PacketFlow* flow = by_number_[number];
     if (flow == nullptr || flow->payload_at() != place || !receives(flow->planned(), port))
       continue;
-    flow->take_signed(fields, frame.size());
+    flow->count_signed(fields, frame.size());
     return true;
   }
   return std::ranges::any_of(plain_, [&](PacketFlow* flow) {
-    return receives(flow->planned(), port) && flow->take_plain(frame);
+    return receives(flow->planned(), port) && flow->count_plain(frame);
   });
 }
 

@@ -69,9 +69,9 @@ class PacketFlow {
   [[nodiscard]] bool waits() const noexcept { return state_ == State::started && !resolved_; }
 
   /// Counts a frame that has the signature of this flow.
-  void take_signed(const wire::SignatureFields& signature, std::size_t length);
+  void count_signed(const wire::SignatureFields& signature, std::size_t length);
   /// Counts a frame without room for a signature, if it has the headers of this flow.
-  bool take_plain(wire::Bytes frame);
+  bool count_plain(wire::Bytes frame);
 
   /// Measures rates over `seconds`.
   void sample(double seconds) noexcept;
@@ -144,7 +144,7 @@ class PacketFlows final : public FrameWatch {
   [[nodiscard]] std::vector<NamedFlow> names() const;
 
   /// Counts a frame of a flow that the port receives. Returns false if it is of none.
-  bool take(std::size_t port, wire::Bytes frame) override;
+  bool count_frame(std::size_t port, wire::Bytes frame) override;
 
  private:
   void set_tables();

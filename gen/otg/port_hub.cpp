@@ -53,7 +53,7 @@ std::size_t PortHub::receive() {
     ++counts_.received;
     counts_.received_bytes += bytes.size() + kFcs;
     keep(bytes);
-    if (watch_ == nullptr || !watch_->take(watched_port_, bytes)) sort(bytes);
+    if (watch_ == nullptr || !watch_->count_frame(watched_port_, bytes)) sort(bytes);
   }
   return held_;
 }
@@ -167,9 +167,9 @@ Result<void> PortHub::end_capture() {
 HostChannel::HostChannel(PortHub& hub, const PlannedHost& host)
     : FrameChannel(host.own, false, class_of_host(host)), hub_(hub) {}
 
-Result<std::size_t> HostChannel::receive(const std::function<void(const roce::Frame&)>& take) {
+Result<std::size_t> HostChannel::receive(const std::function<void(const roce::Frame&)>& on_frame) {
   const std::size_t count = frames_.size();
-  for (const roce::Frame& frame : frames_) take(frame);
+  for (const roce::Frame& frame : frames_) on_frame(frame);
   frames_.clear();
   return count;
 }

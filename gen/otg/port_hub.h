@@ -32,7 +32,7 @@ class FrameWatch {
  public:
   virtual ~FrameWatch() = default;
   /// Returns whether it has used a frame that arrived at this port; then no host gets it.
-  virtual bool take(std::size_t port, wire::Bytes frame) = 0;
+  virtual bool count_frame(std::size_t port, wire::Bytes frame) = 0;
 };
 
 /// What passed a port. Bytes are with FCS.
@@ -71,7 +71,7 @@ class PortHub {
   void added(wire::Bytes frame);
   void flush();
 
-  /// `watch` gets the frames that arrive, and outlives the hub; `port` is for its take().
+  /// `watch` gets the frames that arrive, and outlives the hub; `port` is for its count_frame().
   void set_watch(FrameWatch& watch, std::size_t port) noexcept {
     watch_ = &watch;
     watched_port_ = port;
@@ -129,7 +129,7 @@ class HostChannel final : public FrameChannel {
   /// `hub` outlives it.
   HostChannel(PortHub& hub, const PlannedHost& host);
 
-  Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& take) override;
+  Result<std::size_t> receive(const std::function<void(const roce::Frame&)>& on_frame) override;
   void send(const roce::FrameFields& fields, const transport::PayloadView& payload) override {
     hub_.send(fields, payload);
   }

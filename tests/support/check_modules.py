@@ -66,7 +66,7 @@ KERNELS_FILE = re.compile(r'"/(proc|sys|dev)/')
 BARE_VERB = re.compile(r'\b(look|tell)\(')
 # A function's declaration or its call without an object; calls of members follow their class.
 BARE_TAKE = re.compile(r'(?<!views::)(?<![\w.>])take(<[^<>()]*>)?\(')
-FOLDERS_WITH_TAKE = ('lib/analysis/', 'lib/sim/', 'lib/emulator/stages/', 'gen/otg/', 'gen/network/')
+FOLDERS_WITH_TAKE = ('lib/analysis/', 'lib/sim/')
 
 # The rows of tables of figures, and texts of C++.
 FIGURE = re.compile(r'>\(\s*"([a-z]\w*)",\s*"')

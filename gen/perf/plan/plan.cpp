@@ -136,8 +136,8 @@ void simulate_lossless(Plan& plan, const perf::PerfConfig& config, const PlanRun
     plan.limit = limit_of(windows_of(config), plan, config);
 }
 
-/// Whether a loss costs more, or less, than down to `goal`; nothing: the interval holds it, or there
-/// is none.
+/// Whether a loss costs more, or less, than down to `goal`; nothing: the interval holds it, or
+/// there is none.
 std::optional<bool> costs_more(const PlanRuns& runs, double loss, double goal) {
   const perf::BandwidthResult run = runs.run(loss);
   if (run.failed > 0 || run.stuck_qps > 0) return true;

@@ -111,7 +111,7 @@ void Mark::apply(Passage& p, Stats& stats, const roce::Envelope& envelope) const
     count(*marker_.red(), *queued, stats.red);
   }
   ++stats.markable;
-  take(marker_.judge(p.ecn ? p.ecn : roce::ecn_of(envelope), p.number, p.copy, queued), p, stats);
+  apply(marker_.judge(p.ecn ? p.ecn : roce::ecn_of(envelope), p.number, p.copy, queued), p, stats);
 }
 
 bool Mark::acts_on_leaving(const RuleConfig& rule) noexcept {
@@ -124,11 +124,11 @@ void Mark::leave(Passage& p, Stats& stats, const roce::Envelope& envelope) const
   const std::uint64_t behind = p.class_bytes.value_or(0);
   count(*marker_.red(), behind, stats.red);
   ++stats.judged_leaving;
-  take(marker_.judge_leaving(roce::ecn_of(envelope), p.number, p.copy, behind), p, stats);
+  apply(marker_.judge_leaving(roce::ecn_of(envelope), p.number, p.copy, behind), p, stats);
 }
 
 /// Puts a verdict into effect, and counts it.
-void Mark::take(MarkVerdict verdict, Passage& p, Stats& stats) noexcept {
+void Mark::apply(MarkVerdict verdict, Passage& p, Stats& stats) noexcept {
   if (verdict != MarkVerdict::none) ++stats.chosen_to_mark;
   switch (verdict) {
     case MarkVerdict::none:

@@ -127,7 +127,7 @@ class Mark {
   static void report(const RuleStats& stats, StageLines& lines);
 
  private:
-  static void take(MarkVerdict verdict, Passage& p, Stats& stats) noexcept;
+  static void apply(MarkVerdict verdict, Passage& p, Stats& stats) noexcept;
 
   Marker marker_;
 };

@@ -148,38 +148,38 @@ void RunningJob::left(SendQueue& queue, const Packet& packet, const transport::Q
                       Instant now) {
   const bool again = queue.watch.left(packet, pair, now);
   if (!again && !transport::meaning_of(packet.opcode).ends) return;
-  Departure departure{again, packet.psn, now, queue.watch.sums(now)};
+  LeftPacket left{again, packet.psn, now, queue.watch.sums(now)};
   if (!again) {
     const auto ended = std::ranges::find(queue.messages, Instant::max(), &Message::left);
     if (ended == queue.messages.end()) return;
     ended->left = now;
-    departure.message = *ended;
+    left.message = *ended;
   }
   if (queue.crosses)
-    queue.departures.push_back(departure);
+    queue.left_packets.push_back(left);
   else
-    note_departure(queue, departure);
+    note_left(queue, left);
 }
 
-void RunningJob::note_departure(SendQueue& queue, const Departure& departure) {
+void RunningJob::note_left(SendQueue& queue, const LeftPacket& left) {
   Message* of = nullptr;
-  if (!departure.again) {
-    of = &queue.under_way.emplace_back(departure.message);
-    of->last_psn = departure.psn;
+  if (!left.again) {
+    of = &queue.under_way.emplace_back(left.message);
+    of->last_psn = left.psn;
   } else {
     const auto found = std::ranges::find_if(queue.under_way, [&](const Message& message) {
-      return wire::Psn::distance(departure.psn, message.last_psn) >= 0;
+      return wire::Psn::distance(left.psn, message.last_psn) >= 0;
     });
     if (found == queue.under_way.end()) return;
     of = &*found;
   }
-  of->left = departure.at;
-  of->at_left = departure.sums;
+  of->left = left.at;
+  of->at_left = left.sums;
 }
 
 void RunningJob::hand_over(SendQueue& queue) {
-  for (const Departure& departure : queue.departures) note_departure(queue, departure);
-  queue.departures.clear();
+  for (const LeftPacket& left : queue.left_packets) note_left(queue, left);
+  queue.left_packets.clear();
 }
 
 void RunningJob::arrive(SendQueue& queue, std::uint32_t transfer, std::uint32_t length,

@@ -28,7 +28,7 @@ class RunningJob {
     wire::Psn last_psn;
   };
   /// The end of a message leaves its host, or a packet of a QP leaves once more.
-  struct Departure {
+  struct LeftPacket {
     bool again = false;
     wire::Psn psn;
     Instant at;
@@ -44,10 +44,10 @@ class RunningJob {
     std::uint32_t qp = 0;
     // Of the sender:
     SendWatch watch;
-    std::deque<Message> messages;       // that are not complete
-    std::size_t posted = 0;             // of these; the others wait for room in the send queue
-    bool crosses = false;               // the receiver is in another part of the network
-    std::vector<Departure> departures;  // if it crosses: that the receiver does not know yet
+    std::deque<Message> messages;          // that are not complete
+    std::size_t posted = 0;                // of these; the others wait for room in the send queue
+    bool crosses = false;                  // the receiver is in another part of the network
+    std::vector<LeftPacket> left_packets;  // if it crosses: that the receiver does not know yet
     // Of the receiver:
     std::deque<Message> under_way;  // whose end has left, and that have not arrived
   };
@@ -121,7 +121,7 @@ class RunningJob {
   void make_ready(std::uint32_t transfer, const CauseChain& chain);
   void post(std::uint32_t transfer, const CauseChain& chain);
   void post_ready(SendQueue& queue, Instant now);
-  static void note_departure(SendQueue& queue, const Departure& departure);
+  static void note_left(SendQueue& queue, const LeftPacket& left);
   void end_if_done(std::uint32_t rank, const CauseChain& chain);
   void end(std::uint32_t rank, const CauseChain& chain);
   void note_end(std::uint32_t rank, const CauseChain& chain);
