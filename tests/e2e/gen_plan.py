@@ -14,6 +14,9 @@ import plan_grid
 PATH = str(longwire_test.SOURCE / 'profiles' / 'paths' / 'apn-380km.toml')
 # Selective repeat with one QP and a loss near 1 %: no closed form is near.
 SELECTIVE = ('--op', 'write', '-s', '64KiB', '--delay', '100us', '-t', '32', '--selective-repeat', '--loss', '0.8%')
+# READs of one byte that wait for seconds after a loss: the interval of the rate begins at 0.
+RARE = ('--op', 'read', '-s', '1', '-q', '2', '-t', '7', '--psn-window', '18', '--delay', '225ns', '--timeout', '23',
+        '--selective-repeat', '--loss', '0.17%', '--most-packets', '2000000')
 
 
 class Plan(unittest.TestCase):
@@ -31,7 +34,9 @@ class Plan(unittest.TestCase):
 
     def test_what_has_an_exact_form_is_computed(self):
         for options in (('--path', PATH, '-s', '64KiB', '-q', '4', '-t', '2048'), ('--delay', '1ms', '--op', 'read'),
-                        ('--delay', '0us', '-s', '1MiB', '-q', '3', '--timeout', '20', '--arbitration', '300')):
+                        ('--delay', '0us', '-s', '1MiB', '-q', '3', '--timeout', '20', '--arbitration', '300'),
+                        ('--delay', '5us', '--op', 'compare-swap', '-s', '8', '-q', '4', '-t', '3', '--rate',
+                         '1.4Gb/s')):
             planned = self.json(*options)
             self.assertEqual((planned['lossless_from'], planned['throughput_from']), ('computed', 'computed'))
             ran = plan_grid.run('sim', *options)
@@ -43,6 +48,8 @@ class Plan(unittest.TestCase):
         self.assertEqual((planned['lossless_from'], planned['throughput_from']), ('computed', 'simulated'))
         self.assertEqual([planned[f'throughput{end}_gbps'] for end in ('', '_low', '_high')],
                          [ran[f'bw_steady{end}_gbps'] for end in ('', '_low', '_high')])
+        rare, seen = self.json(*RARE), plan_grid.run('sim', *RARE)
+        self.assertEqual([rare['throughput_low_gbps'], seen['bw_steady_low_gbps']], [0, 0])
         self.assertRegex(self.planned(*SELECTIVE), r'with losses +[\d.]+ Gb/s, simulated, 95 % interval [\d.]+ to '
                                                    r'[\d.]+ Gb/s, at a loss of 0.008, [\d.]+ % of that')
         turns = ('--delay', '5ms', '-s', '4MiB', '--mtu', '256', '--rate', '25Gb/s', '-q', '3', '-t', '2')

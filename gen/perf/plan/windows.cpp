@@ -87,11 +87,13 @@ Windows windows_of(const perf::PerfConfig& config) noexcept {
   Windows windows;
   const double answer_ns = answer_bytes(config) * 8e9 / config.nic.rate_bps;
   windows.round_trip = static_cast<double>(round_trip_of(config).count()) + answer_ns;
-  windows.line_message = perf::link_ns_of_message(config);
-  if (config.fetches()) windows.line_message = std::max(windows.line_message, answer_ns);
+  const double own = perf::link_ns_of_message(config);
+  windows.line_message = config.fetches() ? std::max(own, answer_ns) : own;
   windows.message = windows.line_message;
   if (limits_sends(config))
     windows.message = std::max(windows.message, 8e9 * config.size / config.nic.receive_send_bps);
+  // The request of an atomic is longer than its response, and busy for longer; alone, it takes both.
+  windows.cycle = windows.round_trip + (config.fetches() ? own : windows.message);
   windows.qp_message = windows.line_message + gap_beyond_last_packet(config);
   windows.packets = config.is_atomic() ? 1 : transport::packets_of(config.size, config.qp.mtu);
   windows.qps = config.qps;
@@ -104,14 +106,14 @@ std::optional<double> exact_rate(const perf::PerfConfig& config, const Windows& 
                      !windows.of_packets && !may_expire(config, windows) &&
                      !may_refuse(config, windows);
   if (!exact) return std::nullopt;
-  const double cycle = windows.round_trip + windows.message;
-  const double messages = std::min(1 / windows.message, windows.qps * windows.depth / cycle);
+  const double messages =
+      std::min(1 / windows.message, windows.qps * windows.depth / windows.cycle);
   return messages * 8e9 * config.size;
 }
 
 double packets_in_flight(const perf::PerfConfig& config, const Windows& windows) noexcept {
-  const double cycle = windows.round_trip + windows.message;
-  const double messages = std::min(1 / windows.message, windows.qps * windows.depth / cycle);
+  const double messages =
+      std::min(1 / windows.message, windows.qps * windows.depth / windows.cycle);
   return messages * windows.packets * static_cast<double>(round_trip_of(config).count());
 }
 

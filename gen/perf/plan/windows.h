@@ -13,6 +13,7 @@ struct Windows {
   double round_trip = 0;    // from a message's last byte until its answer has arrived
   double line_message = 0;  // of a message on the link, or in the NIC if that is longer
   double message = 0;       // or in the receiver if that is longer still
+  double cycle = 0;         // from a message's first byte until its answer has arrived, if alone
   double qp_message = 0;    // line_message, or the least time between two of a QP
   double packets = 1;       // of a message
   double qps = 1;

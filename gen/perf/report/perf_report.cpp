@@ -75,7 +75,7 @@ std::optional<double> of_both(const PerfReport& r, double bps) {
 template <double perf::RateInterval::* end>
 std::optional<double> steady_end(const PerfReport& r) {
   const auto& interval = r.outcome.bandwidth.steady_interval;
-  return interval ? measured((*interval).*end) : std::nullopt;
+  return interval ? std::optional((*interval).*end / 1e9) : std::nullopt;
 }
 
 std::optional<bool> is_steady(const PerfReport& r) {
