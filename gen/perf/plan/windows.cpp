@@ -20,6 +20,14 @@ double answer_bytes(const perf::PerfConfig& config) noexcept {
   return transport::wire_bytes(packet);
 }
 
+/// The time of an atomic's response on the link, in ns: it is shorter than the request.
+double atomic_response_ns(const perf::PerfConfig& config) noexcept {
+  transport::Packet packet;
+  packet.opcode =
+      transport::OpcodeSet(wire::Transport::rc).of(Operation::atomic_ack, wire::Position::only);
+  return transport::wire_bytes(packet) * 8e9 / config.nic.rate_bps;
+}
+
 /// Reduces the windows to the smallest one.
 void tighten(Windows& windows, const perf::PerfConfig& config) noexcept {
   const auto narrow = [&](double messages, PlanLimit limit) {
@@ -92,8 +100,9 @@ Windows windows_of(const perf::PerfConfig& config) noexcept {
   windows.message = windows.line_message;
   if (limits_sends(config))
     windows.message = std::max(windows.message, 8e9 * config.size / config.nic.receive_send_bps);
-  // The request of an atomic is longer than its response, and busy for longer; alone, it takes both.
-  windows.cycle = windows.round_trip + (config.fetches() ? own : windows.message);
+  windows.cycle = windows.round_trip + (config.is_atomic() ? atomic_response_ns(config)
+                                        : config.fetches() ? own
+                                                           : windows.message);
   windows.qp_message = windows.line_message + gap_beyond_last_packet(config);
   windows.packets = config.is_atomic() ? 1 : transport::packets_of(config.size, config.qp.mtu);
   windows.qps = config.qps;
