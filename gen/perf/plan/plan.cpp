@@ -180,8 +180,7 @@ Plan computed_plan(const perf::PerfConfig& config) {
   plan.round_trip = round_trip_of(config);
   plan.bdp_bytes = static_cast<double>(plan.round_trip.count()) * line / 8e9;
   plan.goodput_bps = 8e9 * config.size / windows.line_message;
-  const double cycle = windows.round_trip + windows.message;
-  plan.needed = static_cast<std::uint64_t>(std::ceil(cycle / windows.message));
+  plan.needed = static_cast<std::uint64_t>(std::ceil(windows.cycle / windows.message));
   plan.configured = static_cast<std::uint64_t>(windows.depth) * config.qps;
   const auto between = static_cast<std::uint64_t>(std::ceil(windows.qp_message / windows.message));
   plan.qps_needed =
