@@ -32,7 +32,7 @@ SendWay way_between(const Network& network, Node from, Node to, std::uint32_t mt
   return way;
 }
 
-/// No packet is on its way, and neither a host nor a switch will send another by itself.
+/// No packet is on its way, no host has anything to do, and no switch has anything to send.
 bool is_idle(Network& network) {
   const Topology& topology = network.topology();
   for (Node host = 0; host < topology.hosts.size(); ++host)

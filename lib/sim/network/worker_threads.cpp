@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sim/network/worker_threads.h"
 
+#include <system_error>
 #include <utility>
 
 namespace lw::sim {
 
 WorkerThreads::WorkerThreads(std::size_t threads)
     : begin_(static_cast<std::ptrdiff_t>(threads)), end_(static_cast<std::ptrdiff_t>(threads)) {
-  for (std::size_t i = 1; i < threads; ++i) threads_.emplace_back([this] { serve(); });
+  threads_.reserve(threads);
+  for (std::size_t i = 1; i < threads; ++i) {
+    try {
+      threads_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {  // the system gives no more: those that run do the work
+      begin_.arrive_and_drop();
+      end_.arrive_and_drop();
+    }
+  }
 }
 
 WorkerThreads::~WorkerThreads() {

@@ -15,7 +15,7 @@ namespace lw::sim {
 /// Threads that share pieces of work with their caller. Between two runs they sleep.
 class WorkerThreads {
  public:
-  /// `threads`: the caller's included, at least 1.
+  /// `threads`: the caller's included, at least 1; fewer if the system gives no more.
   explicit WorkerThreads(std::size_t threads);
   WorkerThreads(const WorkerThreads&) = delete;
   WorkerThreads& operator=(const WorkerThreads&) = delete;
