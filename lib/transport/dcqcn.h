@@ -25,6 +25,7 @@ class ReactionPoint {
 
   /// `link_bps`: link rate in b/s, > 0. `config` outlives the object.
   ReactionPoint(const DcqcnConfig& config, double link_bps) noexcept;
+  ReactionPoint(const DcqcnConfig&& config, double link_bps) = delete;
 
   void on_cnp(Instant now) noexcept;
   /// Counts sent bytes; may cause byte increases.

@@ -146,7 +146,8 @@ TEST(ReactionPoint, both_kinds_at_the_threshold_raise_the_target_by_hai_times_th
 }
 
 TEST(ReactionPoint, a_flow_at_the_highest_rate_is_free_again) {
-  ReactionPoint point(timed_only(), kLine);
+  const DcqcnConfig config = timed_only();
+  ReactionPoint point(config, kLine);
   point.on_cnp(at_us(0));
   point.advance(at_us(300 * 15));
   EXPECT_TRUE(point.limiting());  // 50 Gb/s / 2^15 are missing, more than 1 Mb/s
