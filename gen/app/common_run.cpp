@@ -13,6 +13,8 @@
 #include "core/quantity.h"
 #include "gen/limits.h"
 #include "nic/clock.h"
+#include "report/figures/json.h"
+#include "report/figures/read_json.h"
 
 namespace lw::gen {
 namespace {
@@ -82,45 +84,67 @@ void CommonRun::handle_all() {
   while (const auto message = ranks_.poll()) handle(*message);
 }
 
+/// Reads the content of a message. A wrong one ends the run, and nothing is returned.
+template <class Content>
+std::optional<Content> CommonRun::read(int from, const Json& json) {
+  Content content;
+  const auto fits = report::read_json(json, content);
+  if (fits) return content;
+  const std::string why = fmt::format("its message is wrong: {}", fits.error());
+  const auto sender = static_cast<std::size_t>(from);
+  if (ranks_.leads()) note_failure(sender, {why, ExitCode::failed});
+  stop_all(fmt::format("{}: {}", name_of(sender), why));
+  return std::nullopt;
+}
+
 void CommonRun::handle(const Ranks::Message& message) {
   const Json json = parse_json(message.text);
   if (ranks_.leads())
-    handle_as_leader(static_cast<std::size_t>(message.from), message.kind, json);
+    handle_as_leader(message.from, message.kind, json);
   else
     handle_as_follower(message.kind, json);
 }
 
-void CommonRun::handle_as_leader(std::size_t from, int kind, const Json& json) {
-  Peer& peer = peers_[from];
+/// Rank 0: a rank has sent its frames.
+void CommonRun::note_sent(int from, const RankSent& sent) {
+  Peer& peer = peers_[static_cast<std::size_t>(from)];
+  peer.sent = true;
+  peer.frames = sent.frames;
+  if (!sent.failure.empty())
+    stop_all(fmt::format("{}: {}", name_of(static_cast<std::size_t>(from)), sent.failure));
+  announce_sent();
+}
+
+void CommonRun::handle_as_leader(int from, int kind, const Json& json) {
+  const auto rank = static_cast<std::size_t>(from);
+  Peer& peer = peers_[rank];
   switch (kind) {
     case kSelf:
-      peer.self = json.dump();
+      peer.self = read<Introduction>(from, json);
       break;
     case kFailed:
-      note_failure(from, {json.value("message", ""), static_cast<ExitCode>(json.value("exit", 1))});
-      stop_all(fmt::format("{}: {}", name_of(from), json.value("message", "")));
+      if (const auto end = read<RunEnd>(from, json)) {
+        note_failure(rank, {end->reason, end->code()});
+        stop_all(fmt::format("{}: {}", name_of(rank), end->reason));
+      }
       break;
     case kReady:
       peer.ready = true;
       break;
     case kPong:
-      pong_ = instant_from_ns(json.get<std::int64_t>());
+      if (const auto clock = read<ClockReading>(from, json)) pong_ = instant_from_ns(clock->ns);
       break;
     case kSent:
-      peer.sent = true;
-      peer.frames = json.value("frames", std::uint64_t{0});
-      if (const auto why = json.value("failure", std::string()); !why.empty())
-        stop_all(fmt::format("{}: {}", name_of(from), why));
-      announce_sent();
+      if (const auto frames = read<RankSent>(from, json)) note_sent(from, *frames);
       break;
     case kEnded:
       peer.ended = true;
       break;
     case kPart:
-      peer.part = json.get<std::string>();
+      if (auto results = read<RankResults>(from, json)) peer.part = std::move(results->text);
       break;
     case kStop:
-      stop_all(json.get<std::string>());
+      if (const auto end = read<RunEnd>(from, json)) stop_all(end->reason);
       break;
     case kGone:
       peer.gone = true;
@@ -133,27 +157,29 @@ void CommonRun::handle_as_leader(std::size_t from, int kind, const Json& json) {
 void CommonRun::handle_as_follower(int kind, const Json& json) {
   switch (kind) {
     case kPlan:
-      plan_ = json;
+      plan_ = read<RunPlan>(0, json);
       break;
     case kPing:
-      send(0, kPong, to_ns(clock_now()));
+      send(0, kPong, report::json_of(ClockReading{to_ns(clock_now())}));
       last_ping_ = nic::now();
       break;
     case kStart:
-      start_ = json;
+      start_ = read<RunStart>(0, json);
       break;
     case kAllSent:
-      all_sent_ = json.get<std::uint64_t>();
+      if (const auto sent = read<RankSent>(0, json)) all_sent_ = sent->frames;
       break;
     case kClosed:
       closed_ = true;
       break;
     case kStop:
-      stop_all(json.get<std::string>());
+      if (const auto end = read<RunEnd>(0, json)) stop_all(end->reason);
       break;
-    case kLeave:
-      code_ = static_cast<ExitCode>(json.get<int>());
+    case kLeave: {
+      const auto end = read<RunEnd>(0, json);
+      code_ = end ? end->code() : ExitCode::failed;
       break;
+    }
     default:
       break;
   }
@@ -164,14 +190,14 @@ void CommonRun::stop_all(const std::string& reason) {
   if (stop_.exchange(true)) return;
   stopped_at_ = nic::now();
   reason_ = reason;
-  if (ranks_.leads()) send_all(kStop, reason);
+  if (ranks_.leads()) send_all(kStop, report::json_of(RunEnd{.reason = reason}));
 }
 
 void CommonRun::follow_signal() {
   if (!signal_.load(std::memory_order_relaxed) || signalled_at_) return;
   constexpr const char* kReason = "stopped by a signal";
   signalled_at_ = nic::now();
-  if (!ranks_.leads()) send(0, kStop, kReason);
+  if (!ranks_.leads()) send(0, kStop, report::json_of(RunEnd{.reason = kReason}));
   stop_all(kReason);
 }
 
@@ -214,7 +240,7 @@ std::string CommonRun::name_of(std::size_t rank) const {
   if (rank < shares_.size()) return rank_name(rank, shares_[rank].host);
   if (rank < selves_.size()) return rank_name(rank, usual_name(selves_, rank));
   const auto& self = peers_[rank].self;
-  return rank_name(rank, self ? parse_json(*self).value("machine", "?") : "?");
+  return rank_name(rank, self ? self->self.machine : "?");
 }
 
 /// Rank 0: notes an error of a rank. Ranks with equal errors are named together.
@@ -251,7 +277,7 @@ std::optional<Error> CommonRun::failure() const {
 Error CommonRun::fail_all(const Error& error) {
   if (!ranks_.leads()) {
     if (!error.message.empty() && !code_)
-      send(0, kFailed, {{"message", error.message}, {"exit", to_int(error.exit)}});
+      send(0, kFailed, report::json_of(RunEnd{error.message, to_int(error.exit)}));
     return {.message = {}, .exit = error.exit};
   }
   if (!error.message.empty()) note_failure(0, error);
@@ -265,7 +291,7 @@ ExitCode CommonRun::leave(ExitCode code) {
   if (!ranks_.leads()) return follow_out();
   const auto all_gone = [this] { return every([](const Peer& peer) { return peer.gone; }); };
   peers_[0].gone = true;
-  send_all(kLeave, to_int(code));
+  send_all(kLeave, report::json_of(RunEnd{.reason = {}, .exit = to_int(code)}));
   if (!wait(all_gone, {}, signalled_at_ ? kGoodbyeAfterSignal : kGoodbye)) ranks_.abandon();
   return code;
 }
@@ -280,37 +306,18 @@ ExitCode CommonRun::follow_out() {
     }
     nap();
   }
-  send(0, kGone, nullptr);
+  send(0, kGone);
   return *code_;
 }
-
-namespace {
-
-Json self_json(const RankSelf& self, const std::string& identity = {}) {
-  return {{"machine", self.machine},
-          {"address", self.address},
-          {"ports", self.ports},
-          {"receive", self.receive},
-          {"identity", identity}};
-}
-
-RankSelf self_in(const Json& json) {
-  return {.machine = json.at("machine").get<std::string>(),
-          .address = json.at("address").get<std::string>(),
-          .ports = json.at("ports").get<std::vector<std::string>>(),
-          .receive = json.at("receive").get<std::vector<std::string>>()};
-}
-
-}  // namespace
 
 /// Rank 0: notes the errors of the introductions, and what differs.
 void CommonRun::read_introductions(const std::string& identity) {
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-    const Json json = parse_json(*peers_[rank].self);
-    selves_.push_back(self_in(json));
-    if (json.contains("error"))
-      note_failure(rank, {json["error"].get<std::string>(), ExitCode(json["exit"].get<int>())});
-    else if (!identity.empty() && json.value("identity", "") != identity)
+    const Introduction& found = *peers_[rank].self;
+    selves_.push_back(found.self);
+    if (found.exit != to_int(ExitCode::done))
+      note_failure(rank, {found.error, static_cast<ExitCode>(found.exit)});
+    else if (!identity.empty() && found.identity != identity)
       note_failure(rank,
                    {"it has another profile or another program than rank 0", ExitCode::usage});
   }
@@ -318,28 +325,26 @@ void CommonRun::read_introductions(const std::string& identity) {
 
 Result<void> CommonRun::meet(const RankSelf& self, const Result<void>& fit,
                              const std::string& identity) {
-  Json own = self_json(self, identity);
+  Introduction own{.self = self, .identity = identity, .error = {}};
   if (ranks_.size() > kMostRanks) {
-    own["error"] = fmt::format("mpirun -n: expected at most {} ranks of one run, found {}",
-                               kMostRanks, ranks_.size());
-    own["exit"] = to_int(ExitCode::usage);
+    own.error = fmt::format("mpirun -n: expected at most {} ranks of one run, found {}", kMostRanks,
+                            ranks_.size());
+    own.exit = to_int(ExitCode::usage);
   } else if (!fit) {
-    own["error"] = fit.error().message;
-    own["exit"] = to_int(fit.error().exit);
+    own.error = fit.error().message;
+    own.exit = to_int(fit.error().exit);
   }
-  send(0, kSelf, own);
+  send(0, kSelf, report::json_of(own));
   if (!ranks_.leads()) {
     if (!wait([this] { return plan_ || code_; }) || !plan_) return fail("", ExitCode::failed);
-    for (const Json& each : *plan_) selves_.push_back(self_in(each));
+    selves_ = plan_->ranks;
     return {};
   }
   if (!wait([this] { return every([](const Peer& peer) { return peer.self.has_value(); }); }))
     return fail_each("stopped by a signal before the start", ExitCode::failed);
   read_introductions(fit ? identity : "");
   if (!failures_.empty()) return fail("", failures_.front().exit);
-  Json plan = Json::array();
-  for (const RankSelf& each : selves_) plan.push_back(self_json(each));
-  send_all(kPlan, plan);
+  send_all(kPlan, report::json_of(RunPlan{selves_}));
   return {};
 }
 
@@ -373,7 +378,7 @@ ClockDifference CommonRun::compare_with(std::size_t rank, const Meanwhile& meanw
     if (trip >= kFewRoundTrips && nic::now() - begin > kLongestComparison) break;
     pong_.reset();
     const Instant sent = clock_now();
-    send(rank, kPing, nullptr);
+    send(rank, kPing);
     while (!pong_ && !stop_) {
       handle_all();
       if (pong_) break;
@@ -388,16 +393,12 @@ ClockDifference CommonRun::compare_with(std::size_t rank, const Meanwhile& meanw
 
 Result<Companions::Start> CommonRun::start(nic::StampClock& clock, const Meanwhile& meanwhile) {
   clock_ = &clock;
-  send(0, kReady, nullptr);
+  send(0, kReady);
   if (!ranks_.leads()) {
     wait([this] { return start_ || code_; }, meanwhile);
     if (!start_) return fail("", ExitCode::failed);
-    const Json& start = *start_;
-    if (start.at("corrects").get<bool>())
-      clock.follow(Duration{start.at("ahead").get<std::int64_t>()},
-                   start.at("clock").get<std::uint8_t>(), start.at("name").get<std::string>());
-    return Start{.at = instant_from_ns(start.at("at").get<std::int64_t>()) - clock.offset(),
-                 .run = start.at("run").get<std::uint16_t>()};
+    if (start_->corrects) clock.follow(Duration{start_->ahead}, start_->clock, start_->name);
+    return Start{.at = instant_from_ns(start_->at) - clock.offset(), .run = start_->run};
   }
   const bool ready = wait(
       [this] { return !failures_.empty() || every([](const Peer& peer) { return peer.ready; }); },
@@ -413,12 +414,12 @@ Result<Companions::Start> CommonRun::start(nic::StampClock& clock, const Meanwhi
   const Instant at = clock_now() + kUntilStart;
   for (std::size_t rank = 1; rank < peers_.size(); ++rank)
     send(rank, kStart,
-         {{"at", to_ns(at)},
-          {"run", run},
-          {"corrects", clocks_[rank].corrected},
-          {"ahead", -clocks_[rank].before.ahead.count()},
-          {"clock", clock.id()},
-          {"name", clock.name()}});
+         report::json_of(RunStart{.at = to_ns(at),
+                                  .run = run,
+                                  .corrects = clocks_[rank].corrected,
+                                  .ahead = -clocks_[rank].before.ahead.count(),
+                                  .clock = clock.id(),
+                                  .name = clock.name()}));
   return Start{.at = at - clock.offset(), .run = run};
 }
 
@@ -436,15 +437,15 @@ void CommonRun::announce_sent() {
   std::uint64_t frames = 0;
   for (const Peer& peer : peers_) frames += peer.frames;
   all_sent_ = frames;
-  send_all(kAllSent, frames);
+  send_all(kAllSent, report::json_of(RankSent{.frames = frames, .failure = {}}));
 }
 
 void CommonRun::sent(std::uint64_t frames, const std::string& failure) {
-  send(0, kSent, {{"frames", frames}, {"failure", failure}});
+  send(0, kSent, report::json_of(RankSent{frames, failure}));
 }
 
 void CommonRun::end(const Meanwhile& meanwhile) {
-  send(0, kEnded, nullptr);
+  send(0, kEnded);
   if (!ranks_.leads()) {
     // After a stop the results are due at once: rank 0 may be waiting for a dead rank.
     wait([this] { return closed_ || code_ || stop_; }, meanwhile);
@@ -454,21 +455,20 @@ void CommonRun::end(const Meanwhile& meanwhile) {
        meanwhile);
   for (std::size_t rank = 1; rank < peers_.size() && !stop_; ++rank)
     clocks_[rank].after = compare_with(rank, meanwhile);
-  send_all(kClosed, nullptr);
+  send_all(kClosed);
 }
 
 std::vector<std::string> CommonRun::collect(const std::string& part) {
-  if (part.size() <= kMostResults) {
-    send(0, kPart, part);
-  } else {
-    send(0, kFailed,
-         {{"message",
-           fmt::format("its results have {}: expected at most {}; give the rank fewer QPs",
-                       format_bytes(static_cast<double>(part.size())),
-                       format_bytes(static_cast<double>(kMostResults)))},
-          {"exit", to_int(ExitCode::failed)}});
-    send(0, kPart, "");
+  RankResults results{part};
+  if (part.size() > kMostResults) {
+    const std::string reason =
+        fmt::format("its results have {}: expected at most {}; give the rank fewer QPs",
+                    format_bytes(static_cast<double>(part.size())),
+                    format_bytes(static_cast<double>(kMostResults)));
+    send(0, kFailed, report::json_of(RunEnd{reason, to_int(ExitCode::failed)}));
+    results.text.clear();
   }
+  send(0, kPart, report::json_of(results));
   if (!ranks_.leads()) return {};
   patience_ = kCollectAfterSignal;
   wait([this] {

@@ -12,6 +12,7 @@
 #include "gen/ranks/companions.h"
 #include "gen/ranks/rank_timing.h"
 #include "gen/ranks/ranks.h"
+#include "gen/ranks/run_messages.h"
 #include "report/json_line.h"
 
 namespace lw::gen {
@@ -68,7 +69,7 @@ class CommonRun final : public Companions {
  private:
   enum Kind : int;
   struct Peer {
-    std::optional<std::string> self;  // the text of its introduction
+    std::optional<Introduction> self;
     bool ready = false, failed = false, sent = false, ended = false, gone = false;
     std::uint64_t frames = 0;
     std::optional<std::string> part;
@@ -79,11 +80,14 @@ class CommonRun final : public Companions {
     std::vector<std::size_t> ranks;
   };
 
-  void send(std::size_t to, Kind kind, const report::Json& json);
-  void send_all(Kind kind, const report::Json& json);
+  void send(std::size_t to, Kind kind, const report::Json& json = {});
+  void send_all(Kind kind, const report::Json& json = {});
+  template <class Content>
+  std::optional<Content> read(int from, const report::Json& json);
   void handle(const Ranks::Message& message);
   void handle_all();
-  void handle_as_leader(std::size_t from, int kind, const report::Json& json);
+  void handle_as_leader(int from, int kind, const report::Json& json);
+  void note_sent(int from, const RankSent& sent);
   void handle_as_follower(int kind, const report::Json& json);
   void follow_signal();
   void note_failure(std::size_t rank, const Error& error);
@@ -116,7 +120,8 @@ class CommonRun final : public Companions {
   nic::StampClock* clock_ = nullptr;  // of this rank; null before start()
   std::optional<Instant> pong_;       // rank 0: the last answer to a ping
   Instant last_ping_{};               // others: when it came
-  std::optional<report::Json> plan_, start_;
+  std::optional<RunPlan> plan_;       // others
+  std::optional<RunStart> start_;     // others
   std::optional<std::uint64_t> all_sent_;
   bool closed_ = false;
   std::optional<ExitCode> code_;  // others: rank 0 has ended the run

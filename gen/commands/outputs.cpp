@@ -6,7 +6,7 @@
 #include "gen/experiment/result_files.h"
 #include "gen/network/network_report.h"
 #include "gen/perf/plan/plan_report.h"
-#include "gen/perf/report/buffer_study.h"
+#include "gen/perf/report/buffer_need.h"
 #include "gen/perf/report/perf_ranks.h"
 #include "gen/perf/report/perf_report.h"
 #include "gen/questions.h"

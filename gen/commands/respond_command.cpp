@@ -195,9 +195,8 @@ const FigureTable& respond_figures() {
           "traffic_class",
           "Class of the traffic that was set; what it lacks is that of each client."),
       Row::of<&EndedSession::classes>("classes", "Packets of this side by class, since the start."),
-      Row::of<&EndedSession::other_partition>(
-          "other_partition", "Packets with the P_Key of another partition, which were not taken.",
-          Unit::frames)};
+      Row::of<&EndedSession::other_partition>("other_partition", meaning::kOtherPartition,
+                                              Unit::frames)};
   static constexpr FigureTable kTable{"A session of the responder that ended; a line each.", kRows};
   return kTable;
 }

@@ -83,17 +83,17 @@ const FigureTable& device_counts() {
   using handover::Report;
   using Row = FigureOf<Report>;
   static constexpr Figure kRows[] = {
-      Row::of<&Report::counted>("counted", "True if the device's side counted the messages."),
-      Row::of<&Report::errors>("errors", "Completions with an error."),
-      Row::of<&Report::failure>("failure", "Reason why it failed; empty if it did not."),
-      Row::of<&Report::counters>("counters", "Changes of the device's counters."),
-      Row::of<if_counted<&Report::messages>>("messages", "Messages that arrived."),
-      Row::of<if_counted<&Report::bytes>>("bytes", "Bytes of payload that arrived.", Unit::bytes),
-      Row::of<if_signed<&ServerStats::checked>>("checked", "Messages whose bytes were compared."),
-      Row::of<if_signed<&ServerStats::wrong>>("wrong", "Messages with other bytes than were sent."),
+      Row::of<&Report::counted>("counted", handover::meaning::kCounted),
+      Row::of<&Report::errors>("errors", handover::meaning::kErrors),
+      Row::of<&Report::failure>("failure", handover::meaning::kFailure),
+      Row::of<&Report::counters>("counters", handover::meaning::kCounters),
+      Row::of<if_counted<&Report::messages>>("messages", handover::meaning::kMessages),
+      Row::of<if_counted<&Report::bytes>>("bytes", handover::meaning::kBytes, Unit::bytes),
+      Row::of<if_signed<&ServerStats::checked>>("checked", meaning::kChecked),
+      Row::of<if_signed<&ServerStats::wrong>>("wrong", meaning::kWrong),
       Row::of<[](const Report& device) {
         return read_signatures(device) ? &device.signatures : nullptr;
-      }>("signatures", "What the signatures show.")};
+      }>("signatures", handover::meaning::kSignatures)};
   static constexpr FigureTable kTable{"Counts of roce-endpoint serve.", kRows};
   return kTable;
 }

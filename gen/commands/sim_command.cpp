@@ -16,7 +16,7 @@
 #include "gen/commands/network_run.h"
 #include "gen/network/network_description.h"
 #include "gen/network/network_drawing.h"
-#include "gen/perf/report/buffer_study.h"
+#include "gen/perf/report/buffer_need.h"
 #include "gen/perf/report/perf_files.h"
 #include "gen/perf/report/perf_view.h"
 #include "sim/perf.h"
@@ -99,7 +99,8 @@ Result<void> check_sim_files(const SimCommand& command) {
                                     command.verdicts.junit(),
                                     command.html.file()};
   if (!command.study.empty())
-    for (const std::string& file : study_files(command.study)) outputs.push_back({"--study", file});
+    for (const std::string& file : buffer_files(command.study))
+      outputs.push_back({"--study", file});
   return check_outputs({{"--path", command.options.path}}, outputs);
 }
 
@@ -115,7 +116,7 @@ ExitCode study(SimCommand& command) {
   const auto config = run_config_of(command);
   if (!config) return print_error(config.error());
   if (const auto apart = check_sim_files(command); !apart) return print_error(apart.error());
-  const auto studied = study_buffers(*config, command.study, command.json);
+  const auto studied = find_buffer_need(*config, command.study, command.json);
   return studied ? ExitCode::done : print_error(studied.error());
 }
 

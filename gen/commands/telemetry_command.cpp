@@ -323,8 +323,7 @@ const FigureTable& telemetry_figures() {
       Row::of<&TelemetryResult::elapsed>("elapsed_ns", "Duration.", Unit::ns),
       Row::of<&TelemetryResult::rate>("records_per_second", "Rate, in records per second."),
       Row::of<&TelemetryResult::machine>("machine", "What this machine lost and delayed."),
-      Row::of<&TelemetryResult::traffic>("traffic_class",
-                                         "Class of the traffic that this side sends."),
+      Row::of<&TelemetryResult::traffic>("traffic_class", roce::kClassMeaning),
       Row::of<&TelemetryResult::classes>("classes", "Packets of this side by class.")};
   static constexpr FigureTable kTable{"Result of writing records.", kRows};
   return kTable;

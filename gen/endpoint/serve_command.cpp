@@ -265,28 +265,27 @@ const FigureTable& session_figures() {
           "size", "Message size, in bytes.", Unit::bytes),
       Row::of<[](const SessionEnd& end) { return end.hello.qps.size(); }>("connections",
                                                                           "Number of QPs."),
-      Row::of<through<&SessionEnd::report, &Report::counted>>(
-          "counted", "True if this side counted the messages."),
-      Row::of<through<&SessionEnd::report, &Report::messages>>(
-          "messages", "Messages that arrived, or by the client's count."),
+      Row::of<through<&SessionEnd::report, &Report::counted>>("counted",
+                                                              handover::meaning::kCounted),
+      Row::of<through<&SessionEnd::report, &Report::messages>>("messages",
+                                                               handover::meaning::kMessages),
       Row::rows_of<through<&SessionEnd::report, &Report::stats>>(),
-      Row::of<through<&SessionEnd::report, &Report::bytes>>(
-          "bytes", "Bytes of payload that arrived.", Unit::bytes),
+      Row::of<through<&SessionEnd::report, &Report::bytes>>("bytes", handover::meaning::kBytes,
+                                                            Unit::bytes),
       Row::of<&SessionEnd::sent_messages>(
           "sent_messages", "Messages that this side has sent or fetched, in a run both ways.")
           .if_any(),
       Row::of<&SessionEnd::sent_bytes>("sent_bytes", "Bytes of payload of these.", Unit::bytes)
           .if_any(),
-      Row::of<through<&SessionEnd::report, &Report::errors>>("errors",
-                                                             "Completions with an error."),
-      Row::of<through<&SessionEnd::report, &Report::failure>>(
-          "failure", "Reason why the session failed; empty if it did not."),
+      Row::of<through<&SessionEnd::report, &Report::errors>>("errors", handover::meaning::kErrors),
+      Row::of<through<&SessionEnd::report, &Report::failure>>("failure",
+                                                              handover::meaning::kFailure),
       Row::of<&SessionEnd::seconds>("seconds", "Duration.", Unit::s),
       Row::of<gbps_of>("throughput_gbps", "Rate of payload.", Unit::gbps),
       Row::of<[](const SessionEnd& end) { return 100 * end.cpu_share; }>(
           "cpu_percent", "Processor time of one core.", Unit::percent),
       Row::of<through<&SessionEnd::report, &Report::counters>>("counters",
-                                                               "Changes of the device's counters."),
+                                                               handover::meaning::kCounters),
       Row::of<&SessionEnd::ring>("ring", "Records of telemetry."),
       Row::of<&SessionEnd::signatures>("signatures", "What the signatures of the packets show."),
       Row::of<unread_signatures>("signatures_not_read", "Reason why signatures were not read.")

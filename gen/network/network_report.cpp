@@ -16,6 +16,7 @@ namespace {
 
 using sim::FlowResult, sim::NetworkResult, sim::PortResult, sim::SizeResult;
 
+constexpr std::string_view kGoodputMeaning = "Payload completed after the warm-up, over time.";
 constexpr std::string_view kPatternNames[] = {"incast", "permutation", "all-to-all", "flows"};
 
 /// "flows": described one by one, or beside a pattern.
@@ -89,8 +90,7 @@ const FigureTable& NamedFlow::figures() {
       Row::of<&NamedFlow::to>("to", "Host that receives."),
       Row::of<[](const NamedFlow& f) { return f.result->bytes; }>(
           "bytes", "Payload that was completed.", Unit::bytes),
-      Row::of<&NamedFlow::gbps>("goodput_gbps", "Payload completed after the warm-up, over time.",
-                                Unit::gbps),
+      Row::of<&NamedFlow::gbps>("goodput_gbps", kGoodputMeaning, Unit::gbps),
       Row::of<[](const NamedFlow& f) { return f.result->finished; }>(
           "finished", "True if all its messages were completed."),
       Row::of<&elapsed_us>("elapsed_us",
@@ -242,8 +242,8 @@ const FigureTable& NetworkReport::figures() {
       Row::of<[](const R& r) { return us(r.result.elapsed); }>("elapsed_us", "Virtual time.",
                                                                Unit::us),
       Row::of<[](const R& r) { return r.result.flows.size(); }>("flow_count", "Number of flows."),
-      Row::of<[](const R& r) { return r.result.total_bps / 1e9; }>(
-          "total_gbps", "Payload completed after the warm-up, over time.", Unit::gbps),
+      Row::of<[](const R& r) { return r.result.total_bps / 1e9; }>("total_gbps", kGoodputMeaning,
+                                                                   Unit::gbps),
       Row::of<[](const R& r) { return r.result.fairness(); }>(
           "fairness",
           "Jain's index of the QPs' rates: 1 when all are equal; null with a load, where each flow "
@@ -275,8 +275,7 @@ const FigureTable& NetworkReport::figures() {
       Row::of<[](const R& r) { return us(r.result.hosts_paused); }>(
           "hosts_paused_us", "Time for which switches paused hosts, sum of all hosts.", Unit::us),
       Row::of<&deadlocks_of>("deadlocks", "PFC deadlocks of the run, each once."),
-      Row::of<[](const R& r) { return r.result.stopped; }>(
-          "incomplete", "True if a signal ended the run early; absent otherwise.")
+      Row::of<[](const R& r) { return r.result.stopped; }>("incomplete", kIncompleteMeaning)
           .if_any(),
       Row::of<[](const R& r) -> const auto& { return r.jobs; }>("jobs", "Jobs of the network."),
       Row::of<[](const R& r) -> const auto& { return r.file.topology.switches; }>(

@@ -7,6 +7,7 @@
 
 #include "config/flow/profile.h"
 #include "core/error.h"
+#include "core/figure.h"
 
 namespace lw::gen {
 
@@ -15,6 +16,7 @@ struct RankSelf {
   std::string machine;                      // machine_name()
   std::string address = {};                 // of perf's endpoint
   std::vector<std::string> ports, receive;  // --port and --receive of its own command line
+  static const FigureTable& figures();
 };
 
 /// The part of one rank in a common run.

@@ -128,7 +128,8 @@ const FigureTable& SentFlowPart::figures() {
       Row::of<kCounter<&FlowCounters::span>>("span", "End of the last frame's slot."),
       Row::of<kCounter<&FlowCounters::late>>("late", "Lateness of the last frame."),
       Row::of<kCounter<&FlowCounters::shared>>("shared", "End of the slot of all QPs."),
-      Row::of<kCounter<&FlowCounters::faults>>("fault_counts", "Deliberate faults, by kind.")};
+      Row::of<kCounter<&FlowCounters::faults>>("fault_counts",
+                                               "Numbers of faulty frames, one a kind.")};
   static constexpr FigureTable kTable{"What a flow sent.", kRows};
   return kTable;
 }
@@ -155,9 +156,9 @@ const FigureTable& PortPart::figures() {
   static constexpr Figure kRows[] = {
       Row::of<through<&PortPart::losses, &PortLosses::port>>("port", "The port, as given."),
       Row::of<through<&PortPart::losses, &PortLosses::refused, &NotSent::frames>>(
-          "refused", "Frames that it did not take, by reason."),
+          "refused", "Numbers of frames that it did not take, one a reason."),
       Row::of<through<&PortPart::losses, &PortLosses::lost, &NotSent::frames>>(
-          "lost", "Frames that it took and lost, by reason.")};
+          "lost", "Numbers of frames that it took and lost, one a reason.")};
   static constexpr FigureTable kTable{"Frames that a port did not send.", kRows};
   return kTable;
 }

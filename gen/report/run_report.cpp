@@ -217,8 +217,9 @@ namespace {
 
 const FigureTable& rate_figures() {
   using Row = FigureOf<Rate>;
-  static constexpr Figure kRows[] = {Row::of<&Rate::unit>("unit", "Unit of the value."),
-                                     Row::of<&Rate::value>("value", "The rate, in that unit.")};
+  static constexpr Figure kRows[] = {
+      Row::of<[](const Rate& rate) { return rate.unit; }>("unit", "Unit of the value."),
+      Row::of<&Rate::value>("value", "The rate, in that unit.")};
   static constexpr FigureTable kTable{"A rate and its unit.", kRows};
   return kTable;
 }

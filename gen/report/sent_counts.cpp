@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "core/figure.h"
 #include "core/json.h"
+#include "gen/report/run_report.h"
 #include "gen/traffic/flow_cursor.h"
-#include "report/json_line.h"
+#include "report/figures/read_json.h"
 
 namespace lw::gen {
 namespace {
-
-using report::Json;
 
 constexpr std::uint64_t kMostBatches = 20'000'000;  // a second or two of work
 constexpr std::uint32_t kLongestBatch = 0xffff;
@@ -58,20 +58,31 @@ std::optional<FlowCounters> count_flow(const config::Flow& flow, LayoutCache& la
   return std::nullopt;
 }
 
-FlowCounters counters_of(const Json& json) {
-  FlowCounters counters;
-  counters.frames = json.at("frames").get<std::uint64_t>();
-  counters.unsigned_frames = json.at("unsigned_frames").get<std::uint64_t>();
-  return counters;
+/// The part of a sender's report that is read.
+struct SenderReport {
+  std::vector<SentFlow> flows;
+  static const FigureTable& figures();
+};
+
+const FigureTable& SenderReport::figures() {
+  using Row = FigureOf<SenderReport>;
+  static constexpr Figure kRows[] = {Row::of<&SenderReport::flows>("flows", "A row a [[flow]].")};
+  static constexpr FigureTable kTable{"The report of a sender.", kRows};
+  return kTable;
 }
 
-/// Reads one [[flow]] of the report: its counters, or those of its QPs.
-void read_flow(const Json& json, const config::Flow& first, SentCounts& counts) {
+/// Sets the counters of one [[flow]], or of its QPs. Returns what is wrong; empty: nothing.
+std::string set_counts(const SentFlow& flow, const config::Flow& first, SentCounts& counts) {
+  if (flow.name != first.name) return fmt::format("flow \"{}\"", flow.name);
   if (first.qps == 1) {
-    counts[first.id] = counters_of(json);
-    return;
+    counts[first.id] = flow.counters;
+    return {};
   }
-  for (const Json& qp : json.at("qps")) counts.at(qp.at("id").get<std::size_t>()) = counters_of(qp);
+  for (const SentQp& qp : flow.qps) {
+    if (qp.id >= counts.size()) return fmt::format("a QP with number {}", qp.id);
+    counts[qp.id] = qp.counters;
+  }
+  return {};
 }
 
 Error foreign(const std::string& source, const config::FlowProfile& profile,
@@ -159,19 +170,14 @@ SentCounts planned_counts(const config::FlowProfile& profile) {
 Result<SentCounts> parse_sent_counts(std::string_view text, const std::string& source,
                                      const config::FlowProfile& profile) {
   SentCounts counts(profile.flows.size());
-  try {
-    const Json json = parse_json(text);
-    auto row = json.at("flows").begin();
-    for (std::size_t i = 0; i < counts.size(); i += profile.flows[i].qps, ++row) {
-      if (row == json.at("flows").end())
-        return std::unexpected(foreign(source, profile, "fewer flows"));
-      const auto name = row->at("name").get<std::string>();
-      if (name != profile.flows[i].name)
-        return std::unexpected(foreign(source, profile, fmt::format("flow \"{}\"", name)));
-      read_flow(*row, profile.flows[i], counts);
-    }
-  } catch (const std::exception& error) {
-    return std::unexpected(foreign(source, profile, fmt::format("other text ({})", error.what())));
+  SenderReport sender;
+  if (const auto read = report::read_json(parse_json(text), sender); !read)
+    return std::unexpected(foreign(source, profile, fmt::format("other text ({})", read.error())));
+  auto flow = sender.flows.begin();
+  for (std::size_t i = 0; i < counts.size(); i += profile.flows[i].qps, ++flow) {
+    const std::string wrong =
+        flow == sender.flows.end() ? "fewer flows" : set_counts(*flow, profile.flows[i], counts);
+    if (!wrong.empty()) return std::unexpected(foreign(source, profile, wrong));
   }
   return counts;
 }

@@ -127,10 +127,9 @@ std::string to_prometheus(const Report& report) {
   out.sample({{"profile", report.profile}}, report.seconds);
   add_rules(out, report);
   add_delays(out, report);
-  add_spread(out, report, "longwire_impair_release_error_seconds",
-             "Achieved minus asked release of delayed frames.", &DirectionReport::release_error);
-  add_spread(out, report, "longwire_impair_pass_latency_seconds",
-             "What the box itself took for frames that no rule delays.",
+  add_spread(out, report, "longwire_impair_release_error_seconds", kReleaseErrorMeaning,
+             &DirectionReport::release_error);
+  add_spread(out, report, "longwire_impair_pass_latency_seconds", kPassLatencyMeaning,
              &DirectionReport::pass_latency);
   add_ports(out, report);
   add_records(out, report);

@@ -176,7 +176,7 @@ const FigureTable& DirectionReport::figures() {
         return d.accounting.direction;
       }>(),
       Row::of<[](const DirectionReport& d) { return d.accounting.holds(); }>(
-          "holds", "True if received + created = sent + consumed + dropped + in flight."),
+          "holds", emulator::kHoldsMeaning),
       Row::of<loss_share>("loss_share",
                           "Dropped frames over received ones; null without received ones.")
           .or_null(),
@@ -187,10 +187,8 @@ const FigureTable& DirectionReport::figures() {
       Row::of<&DirectionReport::delay>(
           "delay_ns", "What rules asked of the frames that wait, asked release minus arrival.",
           Unit::ns),
-      Row::of<&DirectionReport::release_error>(
-          "release_error_ns", "Achieved minus asked release of delayed frames.", Unit::ns),
-      Row::of<&DirectionReport::pass_latency>(
-          "pass_latency_ns", "Time of the box for frames that no rule delays.", Unit::ns),
+      Row::of<&DirectionReport::release_error>("release_error_ns", kReleaseErrorMeaning, Unit::ns),
+      Row::of<&DirectionReport::pass_latency>("pass_latency_ns", kPassLatencyMeaning, Unit::ns),
       Row::of<&DirectionReport::late_frames>(
           "late_frames", "Frames that left later than 5 % of their delay, at least 200 us.",
           Unit::frames),

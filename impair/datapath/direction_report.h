@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/histogram.h"
@@ -70,6 +71,12 @@ struct ArrivalReport {
 
   static const FigureTable& figures();
 };
+
+/// Meanings of two of its figures, for each output that has them.
+inline constexpr std::string_view kReleaseErrorMeaning =
+    "Achieved minus asked release of delayed frames.";
+inline constexpr std::string_view kPassLatencyMeaning =
+    "Time of the box for frames that no rule delays.";
 
 /// Statistics of one direction.
 struct DirectionReport {

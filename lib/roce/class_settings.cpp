@@ -205,8 +205,7 @@ struct KindMarks {
     static constexpr Figure kRows[] = {
         Row::of<&KindMarks::kind>("kind", "data, ack, nak or cnp.").among(kClassKindNames),
         Row::of<through<&KindMarks::marks, &ClassMarks::dscp>>("dscp", "DSCP, 0 to 63."),
-        Row::of<through<&KindMarks::marks, &ClassMarks::ecn>>(
-            "ecn", "ECN: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE."),
+        Row::of<through<&KindMarks::marks, &ClassMarks::ecn>>("ecn", kEcnMeaning),
         Row::of<through<&KindMarks::marks, &ClassMarks::priority>>(
             "priority", "Priority of the VLAN tag, if there is one.")};
     static constexpr FigureTable kTable{"What a kind of packets is sent with.", kRows};
@@ -245,7 +244,7 @@ const FigureTable& ClassOfTraffic::figures() {
       Row::of<[](const ClassOfTraffic& t) -> std::uint32_t {
         return t.p_key.value_or(wire::kDefaultPKey);
       }>("p_key", "Partition key.")};
-  static constexpr FigureTable kTable{"Class of the traffic that this side sends.", kRows};
+  static constexpr FigureTable kTable{kClassMeaning, kRows};
   return kTable;
 }
 

@@ -46,6 +46,10 @@ using MarksOfKinds = std::array<ClassMarks, kClassKinds>;
 /// As NICs send: CNPs with DSCP 48 and priority 6.
 inline constexpr MarksOfKinds kUsualMarks = {{{}, {}, {}, {.dscp = 48, .priority = 6}}};
 
+/// Meanings, for each output that has a class or its bits of ECN.
+inline constexpr std::string_view kClassMeaning = "Class of the traffic that this side sends.";
+inline constexpr std::string_view kEcnMeaning = "ECN: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.";
+
 /// How the UDP source port of a connection's packets is chosen. Switches choose one of several
 /// paths by it.
 struct SourcePort {

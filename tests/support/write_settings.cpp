@@ -6,6 +6,7 @@
 #include "core/setting.h"
 #include "core/struct_source.h"
 #include "emulator/rule_config.h"
+#include "emulator/stages/queue.h"
 #include "gen/network/fabric.h"
 #include "gen/perf/options/perf_options.h"
 #include "perf/settings.h"
@@ -70,6 +71,22 @@ void add_stages(Json& tables) {
   }
 }
 
+/// Adds the settings of the tables within a stage's table.
+void add_queue(Json& tables) {
+  using lw::emulator::PauseConfig;
+  using lw::emulator::PauseThresholds;
+  PauseConfig pause;
+  PauseThresholds thresholds;
+  Lister pauses(key_of);
+  pauses.object(PauseConfig::figures(), &pause);
+  pauses.object(PauseThresholds::figures(), &thresholds);
+  tables["queue_pfc"] = pauses.rows;
+  lw::emulator::QueueClassConfig cls;
+  tables["queue_class"] = rows_of(lw::emulator::queue_class_settings(), &cls);
+  lw::emulator::LineQueueConfig queue;
+  tables["queue_quantum"] = rows_of(lw::emulator::quantum_setting(), &queue);
+}
+
 /// Adds the settings of the tables of a network's file.
 void add_network(Json& tables) {
   lw::sim::SwitchConfig node;
@@ -99,6 +116,7 @@ int main(int count, char** words) {
                  {"nic_windows", rows_of(lw::perf::nic_windows(), &config, option_names)},
                  {"receives", rows_of(lw::perf::receive_settings(), &config, option_names)}};
   add_stages(tables);
+  add_queue(tables);
   add_network(tables);
   const auto written = lw::write_file(words[1], tables.dump(2) + "\n");
   return lw::to_int(written ? lw::ExitCode::done : lw::ExitCode::failed);

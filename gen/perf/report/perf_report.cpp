@@ -246,8 +246,8 @@ const FigureTable& limits() {
       Row::of<[](const PerfReport& r) { return r.outcome.arrivals_unknown; }>(
           "arrivals_unknown", "True if nobody can tell which messages arrived.")
           .if_any(),
-      Row::of<[](const PerfReport& r) { return r.outcome.incomplete(); }>(
-          "incomplete", "True if a signal ended the run early; absent otherwise.")
+      Row::of<[](const PerfReport& r) { return r.outcome.incomplete(); }>("incomplete",
+                                                                          kIncompleteMeaning)
           .if_any()};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;

@@ -20,6 +20,10 @@
 
 namespace lw::gen {
 
+/// Meaning of a figure of simulated and real runs, for each report of such a run.
+inline constexpr std::string_view kIncompleteMeaning =
+    "True if a signal ended the run early; absent otherwise.";
+
 /// Result of a run with one message size, simulated or real.
 struct PerfOutcome {
   perf::BandwidthResult bandwidth;  // of a bandwidth run

@@ -4,19 +4,8 @@
 namespace lw::gen {
 const FigureTable& PortPeer::figures() {
   using Row = FigureOf<PortPeer>;
-  static constexpr Figure kRows[] = {
-      Row::of<through<&PortPeer::stats, &ServerStats::checked>>(
-          "checked", "Messages whose bytes were compared."),
-      Row::of<through<&PortPeer::stats, &ServerStats::wrong>>(
-          "wrong", "Messages with other bytes than were sent."),
-      Row::of<through<&PortPeer::stats, &ServerStats::duplicates>>("duplicates",
-                                                                   "Packets that came again."),
-      Row::of<through<&PortPeer::stats, &ServerStats::out_of_sequence>>("out_of_sequence",
-                                                                        "Packets out of sequence."),
-      Row::of<through<&PortPeer::stats, &ServerStats::cnps>>("cnps",
-                                                             "Congestion notifications sent."),
-      Row::of<&PortPeer::dropped>("dropped",
-                                  "Packets dropped as a part of their message was missing.")};
+  static constexpr Figure kRows[] = {Row::rows_of<&PortPeer::stats>(),
+                                     Row::of<&PortPeer::dropped>("dropped", meaning::kDropped)};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }
@@ -34,12 +23,10 @@ const FigureTable& MeasuredPort::figures() {
       Row::of<&MeasuredPort::frames_not_sent>("frames_not_sent",
                                               "Frames that the port did not take."),
       Row::of<&MeasuredPort::responder>("responder", "What roce-gen respond counted."),
-      Row::of<&MeasuredPort::traffic>("traffic_class",
-                                      "Class of the traffic that this side sends."),
+      Row::of<&MeasuredPort::traffic>("traffic_class", roce::kClassMeaning),
       Row::of<&MeasuredPort::classes>("classes", "Packets of this side by class."),
-      Row::of<&MeasuredPort::other_partition>(
-          "other_partition", "Packets with the P_Key of another partition, which were not taken.",
-          Unit::frames)};
+      Row::of<&MeasuredPort::other_partition>("other_partition", meaning::kOtherPartition,
+                                              Unit::frames)};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }
@@ -47,14 +34,12 @@ const FigureTable& MeasuredPort::figures() {
 const FigureTable& DevicePeer::figures() {
   using Row = FigureOf<DevicePeer>;
   static constexpr Figure kRows[] = {
-      Row::of<through<&DevicePeer::stats, &ServerStats::checked>>(
-          "checked", "Messages whose bytes were compared."),
-      Row::of<through<&DevicePeer::stats, &ServerStats::wrong>>(
-          "wrong", "Messages with other bytes than were sent."),
-      Row::of<&DevicePeer::counted>("counted", "True if the server counted the messages itself."),
-      Row::of<&DevicePeer::messages>("messages", "Messages that arrived."),
-      Row::of<&DevicePeer::bytes>("bytes", "Bytes of payload that arrived.", Unit::bytes),
-      Row::of<&DevicePeer::counters>("counters", "Changes of the device's counters.")};
+      Row::of<through<&DevicePeer::stats, &ServerStats::checked>>("checked", meaning::kChecked),
+      Row::of<through<&DevicePeer::stats, &ServerStats::wrong>>("wrong", meaning::kWrong),
+      Row::of<&DevicePeer::counted>("counted", handover::meaning::kCounted),
+      Row::of<&DevicePeer::messages>("messages", handover::meaning::kMessages),
+      Row::of<&DevicePeer::bytes>("bytes", handover::meaning::kBytes, Unit::bytes),
+      Row::of<&DevicePeer::counters>("counters", handover::meaning::kCounters)};
   static constexpr FigureTable kTable{{}, kRows};
   return kTable;
 }

@@ -10,6 +10,7 @@
 
 #include "core/figure.h"
 #include "gen/perf/session/class_counts.h"
+#include "gen/perf/session/handover.h"
 #include "gen/perf/session/session_params.h"
 
 namespace lw::gen {

@@ -58,7 +58,7 @@ const FigureTable& ClassCount::figures() {
       Row::of<&ClassCount::way>("way", "sent or received.").among(kClassWayNames),
       Row::of<&ClassCount::kind>("kind", "data, ack, nak or cnp.").among(roce::kClassKindNames),
       Row::of<&ClassCount::dscp>("dscp", "DSCP, 0 to 63."),
-      Row::of<&ClassCount::ecn>("ecn", "ECN: 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE."),
+      Row::of<&ClassCount::ecn>("ecn", roce::kEcnMeaning),
       Row::of<&ClassCount::priority>("priority", "Priority of the VLAN tag; absent without a tag."),
       Row::of<&ClassCount::packets>("packets", "Packets.", Unit::frames),
       Row::of<&ClassCount::bytes>("bytes", "Their bytes of payload.", Unit::bytes)};

@@ -246,13 +246,13 @@ const FigureTable& Report::figures() {
   using Row = FigureOf<Report>;
   static constexpr Figure kRows[] = {
       Row::rows_of<&Report::stats>(),
-      Row::of<&Report::counted>("counted", "The server counted the messages itself."),
-      Row::of<&Report::messages>("messages", "Messages that arrived."),
-      Row::of<&Report::bytes>("bytes", "Their bytes.", Unit::bytes),
-      Row::of<&Report::errors>("errors", "Completions in error."),
-      Row::of<&Report::failure>("failure", "Why the session failed; empty: it did not."),
-      Row::of<&Report::signatures>("signatures", "What the signatures show."),
-      Row::of<&Report::counters>("counters", "Changes of the device's counters.")};
+      Row::of<&Report::counted>("counted", meaning::kCounted),
+      Row::of<&Report::messages>("messages", meaning::kMessages),
+      Row::of<&Report::bytes>("bytes", meaning::kBytes, Unit::bytes),
+      Row::of<&Report::errors>("errors", meaning::kErrors),
+      Row::of<&Report::failure>("failure", meaning::kFailure),
+      Row::of<&Report::signatures>("signatures", meaning::kSignatures),
+      Row::of<&Report::counters>("counters", meaning::kCounters)};
   static constexpr FigureTable kTable{"The server's last line.", kRows};
   return kTable;
 }
@@ -275,7 +275,7 @@ const FigureTable& SignatureCounts::figures() {
                                             Unit::frames),
       Row::of<&SignatureCounts::out_of_order>("out_of_order", "Frames that came after a newer one.",
                                               Unit::frames)};
-  static constexpr FigureTable kTable{"What the signatures show.", kRows};
+  static constexpr FigureTable kTable{meaning::kSignatures, kRows};
   return kTable;
 }
 

@@ -98,6 +98,17 @@ struct SignatureCounts {
   static const FigureTable& figures();
 };
 
+/// Meanings of the members of Report, for each output that has them.
+namespace meaning {
+inline constexpr std::string_view kCounted = "True if the device's side counted the messages.";
+inline constexpr std::string_view kMessages = "Messages that arrived.";
+inline constexpr std::string_view kBytes = "Bytes of payload that arrived.";
+inline constexpr std::string_view kErrors = "Completions with an error.";
+inline constexpr std::string_view kFailure = "Why the session failed; empty: it did not.";
+inline constexpr std::string_view kSignatures = "What the signatures show.";
+inline constexpr std::string_view kCounters = "Changes of the device's counters.";
+}  // namespace meaning
+
 /// The server's last line.
 struct Report {
   ServerStats stats;

@@ -58,16 +58,13 @@ constexpr Figure kMemory[] = {
     FigureOf<RemoteMemory>::of<&RemoteMemory::r_key>("r_key", "Its key.")};
 
 constexpr Figure kStats[] = {
-    FigureOf<ServerStats>::of<&ServerStats::checked>("checked",
-                                                     "Messages whose bytes were compared."),
-    FigureOf<ServerStats>::of<&ServerStats::wrong>("wrong",
-                                                   "Messages with other bytes than were sent."),
+    FigureOf<ServerStats>::of<&ServerStats::checked>("checked", meaning::kChecked),
+    FigureOf<ServerStats>::of<&ServerStats::wrong>("wrong", meaning::kWrong),
     FigureOf<ServerStats>::of<&ServerStats::duplicates>("duplicates", "Packets that came again."),
     FigureOf<ServerStats>::of<&ServerStats::out_of_sequence>("out_of_sequence",
                                                              "Packets out of sequence."),
     FigureOf<ServerStats>::of<&ServerStats::cnps>("cnps", "Congestion notifications sent."),
-    FigureOf<ServerStats>::of<&ServerStats::dropped>(
-        "dropped", "Packets dropped as a part of their message was missing.")};
+    FigureOf<ServerStats>::of<&ServerStats::dropped>("dropped", meaning::kDropped)};
 
 static_assert(fits(kParams) && fits(kMemory) && fits(kStats));
 

@@ -87,6 +87,16 @@ struct RemoteMemory {
   friend bool operator==(const RemoteMemory&, const RemoteMemory&) = default;
 };
 
+/// Meanings of a responder's counters, for each output that has them.
+namespace meaning {
+inline constexpr std::string_view kChecked = "Messages whose bytes were compared.";
+inline constexpr std::string_view kWrong = "Messages with other bytes than were sent.";
+inline constexpr std::string_view kDropped =
+    "Packets dropped as a part of their message was missing.";
+inline constexpr std::string_view kOtherPartition =
+    "Packets with the P_Key of another partition, which were not taken.";
+}  // namespace meaning
+
 /// The responder's counters, in its DisconnectReply.
 struct ServerStats {
   std::uint64_t checked = 0;          // messages received and checked as Verify says

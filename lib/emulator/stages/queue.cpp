@@ -58,7 +58,6 @@ const FigureTable& PauseThresholds::figures() {
 /// Pause frames are repeated after half the longest pause.
 const FigureTable& PauseConfig::figures() {
   using Row = FigureOf<PauseConfig>;
-  constexpr double kFastestLink = 1e14;
   static constexpr Figure kRows[] = {
       Row::of<&PauseConfig::priority>("priority", "Priority of the frames in the queue.")
           .from(0, wire::kPriorities - 1),
@@ -77,33 +76,29 @@ const FigureTable& ServiceOrder::figures() {
       Row::of<&ServiceOrder::priority>("priority", "The highest priority is served first.")
           .from(0, kMostQueueClasses - 1),
       Row::of<&ServiceOrder::weight>(
-          "weight", "Share among the classes of one priority (deficit round robin).")
+          "weight", "Share of the link among classes of one priority (deficit round robin).")
           .from(1, kLargestWeight)};
   static constexpr FigureTable kTable{"When a class is served.", kRows};
   return kTable;
 }
 
-namespace {
-
-/// The settings of a class of a queue.
-const FigureTable& class_settings() {
+const FigureTable& queue_class_settings() {
   using Row = FigureOf<QueueClassConfig>;
   static constexpr Figure kRows[] = {
       Row::rows_of<&QueueClassConfig::order>(),
       Row::of<through<&QueueClassConfig::buffer, &BufferShare::reserve_bytes>>(
-          "reserve", "Part of the buffer for this class only.", Unit::bytes)
+          "reserve", "Bytes of the buffer that only this class may fill.", Unit::bytes)
           .from(1, kLargestBuffer),
       Row::of<through<&QueueClassConfig::buffer, &BufferShare::limit_bytes>>(
-          "limit", "Most bytes of the class.", Unit::bytes)
+          "limit", "Most bytes of the class; without it, the buffer.", Unit::bytes)
           .from(1, kLargestBuffer),
       Row::of<through<&QueueClassConfig::buffer, &BufferShare::alpha>>(
-          "alpha", "Times the free part of the buffer that the class may hold.")
+          "alpha", "Multiple of the free pool that the class may hold; without it, all of it.")
           .from(kSmallestAlpha, kLargestAlpha)};
   static constexpr FigureTable kTable{"A class of a queue.", kRows};
   return kTable;
 }
 
-/// The bytes of a turn, of queues with classes.
 const FigureTable& quantum_setting() {
   using Row = FigureOf<LineQueueConfig>;
   constexpr double kLeast = 64, kMost = 65536;  // see ClassScheduler
@@ -113,6 +108,8 @@ const FigureTable& quantum_setting() {
   static constexpr FigureTable kTable{"Turns of classes.", kRows};
   return kTable;
 }
+
+namespace {
 
 /// The class of a rule's frames.
 const FigureTable& class_of_rule() {
@@ -270,7 +267,7 @@ namespace {
 QueueClassConfig read_class(const StageKeys& table, std::uint64_t buffer,
                             std::optional<PauseConfig>& pfc) {
   QueueClassConfig read;
-  table.settings(class_settings(), &read);
+  table.settings(queue_class_settings(), &read);
   if (read.buffer.limit_bytes < read.buffer.reserve_bytes)
     table.refuse("limit", fmt::format("expected at least reserve, {} B, found {} B",
                                       read.buffer.reserve_bytes, read.buffer.limit_bytes));

@@ -48,6 +48,11 @@ struct QueueUse {
   friend bool operator==(const QueueUse&, const QueueUse&) = default;
 };
 
+/// Settings of a class of a queue (QueueClassConfig).
+const FigureTable& queue_class_settings();
+/// The bytes of a turn, of queues with classes (LineQueueConfig).
+const FigureTable& quantum_setting();
+
 /// Counters of priority flow control at the emulated queue.
 struct PauseStats {
   std::uint64_t asked = 0, ended = 0;  // frames sent that request a pause, and that end one

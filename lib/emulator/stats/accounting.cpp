@@ -54,8 +54,7 @@ const FigureTable& Account::figures() {
                                               "Frames lost for lack of a resource.")
           .by("resource"),
       Row::of<&Account::in_flight>("in_flight", "Frames that are still in the box.").as_gauge(),
-      Row::of<&Account::holds>(
-          "holds", "True if received + created = sent + consumed + dropped + in flight.")};
+      Row::of<&Account::holds>("holds", kHoldsMeaning)};
   static constexpr FigureTable kTable{"Counters of one direction or rule, and their identity.",
                                       kRows};
   return kTable;

@@ -15,6 +15,10 @@ struct FigureTable;  // core/figure.h
 
 namespace lw::emulator {
 
+/// Meaning of the identity of counters, for each output that has it.
+inline constexpr std::string_view kHoldsMeaning =
+    "True if received + created = sent + consumed + dropped + in flight.";
+
 /// Numbers of frames and of their bytes (without FCS).
 struct Amount {
   std::uint64_t frames = 0, bytes = 0;

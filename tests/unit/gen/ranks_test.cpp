@@ -5,10 +5,12 @@
 #include "gen/ranks/assignment.h"
 #include "gen/ranks/clock_comparison.h"
 #include "gen/ranks/rank_timing.h"
+#include "gen/ranks/run_messages.h"
 #include "gen/report/flow_report.h"
 #include "gen/report/run_parts.h"
 #include "measured.h"
 #include "report/figures/json.h"
+#include "report/figures/read_json.h"
 
 namespace lw::gen {
 namespace {
@@ -304,6 +306,40 @@ TEST(RunParts, TextThatIsNoPartIsAnError) {
     ASSERT_FALSE(added) << text;
     EXPECT_EQ(added.error().exit, ExitCode::failed);
   }
+}
+
+TEST(RunMessages, AreReadAsTheyWereWritten) {
+  const Introduction sent{.self = {.machine = "node1", .ports = {"veth0"}, .receive = {}},
+                          .identity = "1234",
+                          .error = "no such port",
+                          .exit = to_int(ExitCode::environment)};
+  Introduction read;
+  ASSERT_TRUE(report::read_json(report::json_of(sent), read));
+  EXPECT_EQ(read.self.machine, "node1");
+  EXPECT_EQ(read.self.ports, std::vector<std::string>{"veth0"});
+  EXPECT_EQ(read.identity, "1234");
+  EXPECT_EQ(read.error, "no such port");
+  EXPECT_EQ(read.exit, 3);
+
+  const RunStart start{
+      .at = -5, .run = 65535, .corrects = true, .ahead = -7, .clock = 2, .name = "tai"};
+  RunStart start_read;
+  ASSERT_TRUE(report::read_json(report::json_of(start), start_read));
+  EXPECT_EQ(report::json_of(start_read), report::json_of(start));
+}
+
+TEST(RunMessages, AWrongOneIsRefusedByItsKey) {
+  const auto error_of = [](const char* text, auto message) {
+    const auto read = report::read_json(report::Json::parse(text), message);
+    return read ? std::string() : read.error();
+  };
+  EXPECT_THAT(error_of(R"({"reason": "x", "exit": 4})", RunEnd{}),
+              HasSubstr("\"exit\": expected a whole number from 0 to 3, found 4"));
+  EXPECT_THAT(error_of(R"({"frames": -1, "failure": ""})", RankSent{}),
+              HasSubstr("\"frames\": expected a whole number"));
+  EXPECT_THAT(error_of(R"({"clock_ns": "now"})", ClockReading{}), HasSubstr("\"clock_ns\""));
+  EXPECT_THAT(error_of(R"({"ranks": [{"machine": "a"}]})", RunPlan{}), testing::Not(""));
+  EXPECT_NE(error_of("null", RankResults{}), "");
 }
 
 }  // namespace

@@ -27,13 +27,13 @@ inline constexpr JsonOutput kBufferNeedOutput{
 
 inline constexpr double kFull = 0.95;
 
-/// Returns the files that study_buffers() writes into `folder`: buffers.csv, buffers.svg.
-std::array<std::string, 2> study_files(const std::string& folder);
+/// Returns the files that find_buffer_need() writes into `folder`: buffers.csv, buffers.svg.
+std::array<std::string, 2> buffer_files(const std::string& folder);
 
 /// Computes BufferNeed over 1 km to 10,000 km of fibre (group index 1.4682) instead of the
 /// configured path, with messages of 4 KiB, 64 KiB and 1 MiB. Prints a table (or a line of JSON per
 /// row) as it goes, and writes buffers.csv and buffers.svg into `folder`, which it creates.
 /// Errors (environment): the folder or a file can't be written.
-Result<void> study_buffers(const perf::PerfConfig& config, const std::string& folder, bool json);
+Result<void> find_buffer_need(const perf::PerfConfig& config, const std::string& folder, bool json);
 
 }  // namespace lw::gen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gen/perf/report/buffer_study.h"
+#include "gen/perf/report/buffer_need.h"
 
 #include <algorithm>
 #include <cmath>
@@ -107,12 +107,13 @@ const FigureTable& BufferNeed::figures() {
   return kTable;
 }
 
-std::array<std::string, 2> study_files(const std::string& folder) {
+std::array<std::string, 2> buffer_files(const std::string& folder) {
   const std::filesystem::path into(folder);
   return {into / "buffers.csv", into / "buffers.svg"};
 }
 
-Result<void> study_buffers(const perf::PerfConfig& config, const std::string& folder, bool json) {
+Result<void> find_buffer_need(const perf::PerfConfig& config, const std::string& folder,
+                              bool json) {
   if (auto made = make_folder(folder); !made) return made;
   if (!json) {
     print_report(fmt::format("{:>8} {:>9} {:>9} {:>9} {:>12}\n", "km", "#bytes", "#buffers",
@@ -128,7 +129,7 @@ Result<void> study_buffers(const perf::PerfConfig& config, const std::string& fo
       csv += rows.line(report::json_of(needs.back()));
     }
   }
-  const auto [csv_file, svg_file] = study_files(folder);
+  const auto [csv_file, svg_file] = buffer_files(folder);
   if (auto wrote = write_file(csv_file, csv); !wrote) return wrote;
   return write_file(svg_file, svg_of(needs, fmt::format("Buffers that fill {:g} Gb/s to {:g} %, {}",
                                                         config.nic.rate_bps / 1e9, 100 * kFull,
