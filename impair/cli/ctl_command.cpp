@@ -18,9 +18,11 @@
 #include "core/printable.h"
 #include "core/quantity.h"
 #include "impair/cli/commands.h"
+#include "impair/control/answer.h"
 #include "net/limits.h"
 #include "net/socket.h"
 #include "nic/clock.h"
+#include "report/figures/read_json.h"
 #include "report/json_line.h"
 
 namespace lw::impair {
@@ -68,13 +70,19 @@ Result<Json> fired(const std::string& what) {
   return asked;
 }
 
-void print(const Json& answer, const RequestOptions& options) {
+/// An answer whose head is as described.
+struct AnswerRead {
+  Json json;
+  Answer answer;  // its head
+};
+
+void print(const AnswerRead& read, const RequestOptions& options) {
   if (options.json) {
-    print_out(report::json_line(answer));
+    print_out(report::json_line(read.json));
   } else if (!options.event.empty()) {
     print_out("done: its steps that are due are in force; `show` counts those that follow\n");
   } else {
-    print_out(visible(answer.value("text", ""), LineEnds::kept));
+    print_out(visible(read.answer.text.value_or(""), LineEnds::kept));
   }
 }
 
@@ -134,22 +142,24 @@ std::vector<std::string> sockets_of(const std::string& list) {
   return paths;
 }
 
-Result<Json> answer_of(const AskedRun& server) {
+Result<AnswerRead> answer_of(const AskedRun& server) {
   const std::string text = read_answer(server.socket);
   if (text.empty()) return fail(server.path + ": no answer", ExitCode::environment);
   if (text.size() > net::kMostControlAnswer)
     return fail(fmt::format("{}: expected an answer of {} bytes at most, found a longer one",
                             server.path, net::kMostControlAnswer),
                 ExitCode::environment);
-  const Json answer = parse_json(text);
-  if (answer.is_object() && answer.contains("ok")) return answer;
-  return fail(fmt::format("{}: not a roce-impair's socket", server.path), ExitCode::environment);
+  AnswerRead read{.json = parse_json(text), .answer = {}};
+  const auto fits = report::read_json(read.json, Answer::head(), &read.answer);
+  if (fits) return read;
+  return fail(fmt::format("{}: not a roce-impair's socket: {}", server.path, fits.error()),
+              ExitCode::environment);
 }
 
 /// The answer of one run, or why there is none.
 struct RunAnswer {
   std::string path;
-  Result<Json> json;
+  Result<AnswerRead> read;
 };
 
 /// Asks all runs. They are all connected before the first one gets the request. Error: one of them
@@ -168,14 +178,18 @@ Result<std::vector<RunAnswer>> ask_all(const std::vector<std::string>& paths, co
   return answers;
 }
 
+Error refusal_of(const Answer& answer) {
+  const auto exit = answer.exit.value_or(static_cast<unsigned>(to_int(ExitCode::failed)));
+  return {answer.error, static_cast<ExitCode>(exit)};
+}
+
 /// Prints the refusals, with the sockets' names if there are several. Returns the exit code.
 ExitCode print_refusals(const std::vector<RunAnswer>& answers) {
   ExitCode code = ExitCode::done;
-  for (const auto& [path, json] : answers) {
-    if (json && (*json)["ok"].get<bool>()) continue;
-    Error error =
-        json ? Error{json->value("error", ""), ExitCode{json->value("exit", 1)}} : json.error();
-    if (json && answers.size() > 1) error.message = fmt::format("{}: {}", path, error.message);
+  for (const auto& [path, read] : answers) {
+    if (read && read->answer.ok) continue;
+    Error error = read ? refusal_of(read->answer) : read.error();
+    if (read && answers.size() > 1) error.message = fmt::format("{}: {}", path, error.message);
     code = std::max(code, print_error(error));
   }
   return code;
@@ -205,10 +219,10 @@ ExitCode ask(const RequestOptions& options) {
     return refused;
   const auto answers = ask_all(paths, with_common_begin(paths, options.request));
   if (!answers) return print_error(answers.error());
-  for (const auto& [path, json] : *answers) {
-    if (!json || !(*json)["ok"].get<bool>()) continue;
+  for (const auto& [path, read] : *answers) {
+    if (!read || !read->answer.ok) continue;
     if (answers->size() > 1 && !options.json) print_out(path + ":\n");
-    print(*json, options);
+    print(*read, options);
   }
   return print_refusals(*answers);
 }

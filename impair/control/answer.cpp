@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "impair/control/answer.h"
 
+#include <functional>
+
 namespace lw::impair {
+namespace {
+
+constexpr Figure kAnswerHead[] = {
+    FigureOf<Answer>::of<&Answer::ok>("ok", "True if the request was carried out."),
+    FigureOf<Answer>::of<&Answer::error>("error", "Reason of a refusal.").if_any(),
+    FigureOf<Answer>::of<&Answer::exit>("exit", "Exit code that `ctl` then has.")
+        .from(to_int(ExitCode::done), to_int(ExitCode::environment)),
+    FigureOf<Answer>::of<&Answer::text>("text", "The answer as text.")};
+
+}  // namespace
 
 Answer refusal(const Error& error) {
   return {.ok = false, .error = error.message, .exit = static_cast<unsigned>(to_int(error.exit))};
 }
 
+const FigureTable& Answer::head() {
+  static constexpr FigureTable kTable{"What a client reads of an answer.", kAnswerHead};
+  return kTable;
+}
+
 const FigureTable& Answer::figures() {
   using Row = FigureOf<Answer>;
   static constexpr Figure kRows[] = {
-      Row::of<&Answer::ok>("ok", "True if the request was carried out."),
-      Row::of<&Answer::error>("error", "Reason of a refusal.").if_any(),
-      Row::of<&Answer::exit>("exit", "Exit code that `ctl` then has."),
+      Row::with_table<std::identity{}, Answer::head>(),
       Row::of<&Answer::change>(
           "change",
           "Number of this change among those of the run in the order in which they took effect: "
@@ -31,8 +46,7 @@ const FigureTable& Answer::figures() {
           .if_any(),
       Row::of<&Answer::records>("records",
                                 "Newest records of the ledger, the oldest first; only `records`."),
-      Row::of<&Answer::capture>("capture", "The recording that ended; only `stop-recording`."),
-      Row::of<&Answer::text>("text", "The answer as text.")};
+      Row::of<&Answer::capture>("capture", "The recording that ended; only `stop-recording`.")};
   static constexpr FigureTable kTable{"Answer of a run to a request on its control socket.", kRows};
   return kTable;
 }

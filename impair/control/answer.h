@@ -31,6 +31,8 @@ struct Answer {
   std::optional<std::string> text = {};
 
   static const FigureTable& figures();
+  /// Those that every answer has, and its text: what a client reads of it.
+  static const FigureTable& head();
 };
 
 inline constexpr JsonOutput kControlOutput{.name = "control",

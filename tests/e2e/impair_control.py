@@ -47,6 +47,37 @@ def metrics_request(port):
     return f'GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n'.encode()
 
 
+def answer_as_told(listening, answer):
+    """Answers one request with `answer`."""
+    with listening.accept()[0] as client:
+        client.recv(65536)
+        client.sendall(answer)
+
+
+class StrangersAnswer(unittest.TestCase):
+    """What is behind a socket need not be roce-impair: ctl reads each answer as a stranger's."""
+
+    WRONG = [b'nonsense', b'[]', b'{}', b'{"ok": 5}', b'{"ok": false, "error": 5, "exit": 1}',
+             b'{"ok": false, "error": "x", "exit": 7}', b'{"ok": false, "error": "x", "exit": -1}',
+             b'{"ok": true, "text": 5}']
+
+    def test_wrong_answers_are_refused(self):
+        with tempfile.TemporaryDirectory(prefix='longwire-') as folder:
+            path = pathlib.Path(folder) / 'ctl'
+            with socket.socket(socket.AF_UNIX) as listening:
+                listening.bind(str(path))
+                listening.listen()
+                for answer in self.WRONG:
+                    server = threading.Thread(target=answer_as_told, args=(listening, answer))
+                    server.start()
+                    done = subprocess.run([program('roce-impair'), 'ctl', path, 'show'], capture_output=True,
+                                          text=True, check=False)
+                    server.join()
+                    with self.subTest(answer=answer):
+                        self.assertEqual((done.returncode, done.stdout), (3, ''))
+                        self.assertIn(f"{path}: not a roce-impair's socket", done.stderr)
+
+
 class Control(unittest.TestCase):
 
     def setUp(self):
