@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """roce-gen plan beside roce-gen sim, on a large random grid. LONGWIRE_POINTS changes the number of points
-(2,000 take hours), and LONGWIRE_GRID_SEED which."""
+(2,000 take a quarter of an hour), and LONGWIRE_GRID_SEED which."""
 
 import os
 import unittest
