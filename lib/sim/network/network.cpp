@@ -45,6 +45,10 @@ void Network::add_parts() {
   parts_.resize(numbers.size());
   step_ = std::chrono::milliseconds(1);  // also of one part: complete_until() follows it
   for (std::uint32_t i = 0; i < links_.size(); ++i) add_to_parts(i);
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    const Link& back = links_[i ^ 1];
+    if (links_[i].from_host && !back.crosses && !back.asks_at_once) links_[i].back = &back;
+  }
 }
 
 void Network::add_to_parts(std::uint32_t number) {
@@ -227,7 +231,7 @@ std::uint64_t Network::events() const noexcept {
     if (link.crosses) [[unlikely]]
       process_crossing(part, link, at);
     else
-      process(link, at);
+      process(link, at, end);
   }
 }
 
@@ -251,12 +255,22 @@ void Network::send_until(Link& link, Instant until) {
     link.from_host->act(at);
 }
 
-void Network::process(Link& link, Instant now) {
+/// How long the sender of an empty link may act at `now`: nothing reaches it by then. A switch only
+/// as long as it takes until it is asked. A host's packets of a microsecond enter the link at once,
+/// as far as nothing is on the way to it: an event less for most packets. No pause reaches it.
+Instant Network::acts_until(const Link& link, Instant now, Instant end) noexcept {
+  const Instant asked = now - link.lead;
+  if (!link.back) return asked;
+  const Instant reached = std::min({next_at(*link.back), now + link.back->lead, end});
+  return std::max(asked, reached - Duration{1});
+}
+
+void Network::process(Link& link, Instant now, Instant end) {
   SimLink& cable = *link.link;
   for (;;) {
     Instant arrives = cable.next_at();
     if (arrives == Instant::max() || link.asks_at_once) {
-      send_until(link, now - link.lead);
+      send_until(link, acts_until(link, now, end));
       arrives = cable.next_at();
     }
     if (arrives > now) break;

@@ -92,6 +92,7 @@ class Network {
     Host* to_host = nullptr;        // this or
     Switch* to_switch = nullptr;    // this is the receiver
     Link* const* outs = nullptr;    // the links that its receiver sends into, by port
+    const Link* back = nullptr;     // of a host that may act ahead: the link to it
     /// The sender is asked so long after it may send: until then nothing can arrive. Where a switch
     /// may end a pause with each packet that leaves, it is asked at once.
     Duration lead{};
@@ -152,11 +153,12 @@ class Network {
   }
   void changed(Node node, std::uint16_t port) noexcept { changed(links_[link_out(node, port)]); }
   static void send_until(Link& link, Instant until);
+  [[nodiscard]] static Instant acts_until(const Link& link, Instant now, Instant end) noexcept;
   [[nodiscard]] Instant next_event();
   void run_window(Instant end);
   void send_across(Part& part, Instant end);
   void run_part(Part& part, Instant end);
-  void process(Link& link, Instant now);
+  void process(Link& link, Instant now, Instant end);
   [[gnu::noinline]] void process_crossing(Part& part, Link& link, Instant now);
   void deliver(Link& link, const transport::Packet& packet, Instant now);
   void send_pauses(Switch& from, Node node, Instant now) {
