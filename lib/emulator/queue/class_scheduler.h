@@ -32,7 +32,8 @@ struct ServiceOrder {
 /// quantum to its credit: its weight, divided by the greatest common divisor of the priority's
 /// weights, times `quantum` bytes. The class sends as long as its credit covers its first frame,
 /// and pays for each frame. A class that has nothing to send when it could loses its credit, and
-/// the turn passes on. One thread; nothing is allocated.
+/// the turn passes on. A class that is alone in its priority needs no credit. One thread; nothing
+/// is allocated.
 class ClassScheduler {
  public:
   /// Sets the classes and restarts all turns without credit. `quantum`: 64..65536 bytes.
@@ -44,6 +45,10 @@ class ClassScheduler {
   [[nodiscard]] std::optional<std::uint32_t> next(Ready ready, Cost cost) noexcept {
     for (std::size_t i = 0; i < levels_; ++i) {
       Level& level = level_[i];
+      if (level.end - level.first == 1) {  // nobody to take turns with
+        if (ready(order_[level.first])) return order_[level.first];
+        continue;
+      }
       bool any = false;
       for (std::size_t m = level.first; m < level.end && !any; ++m) any = ready(order_[m]);
       if (any) return next_of(level, ready, cost);

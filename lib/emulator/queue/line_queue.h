@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/huge_pages.h"
+#include "core/prefetch.h"
 #include "core/time.h"
 #include "emulator/queue/buffer_pool.h"
 #include "emulator/queue/class_scheduler.h"
@@ -362,7 +363,9 @@ class LineQueue {
     s.sending = next.has_value();
     if (!next) return;
     s.cls = *next;
-    send(s.line, slots_[s.backlogs[s.cls].first]);
+    const Frame& frame = slots_[s.backlogs[s.cls].first];
+    if (frame.next != kNone) prefetch(&slots_[frame.next]);  // a long queue is not in the caches
+    send(s.line, frame);
   }
   void send(LineClock& line, const Frame& frame) const noexcept {
     line.set_rate(frame.line.rate_bps());

@@ -17,6 +17,11 @@ Network::Network(const Topology& topology, const perf::NicConfig& nic,
   add_links(nic);
   add_hosts(nic, memory, seed);
   add_switches(mtu, seed);
+  for (Link& link : links_) {
+    link.to_host = topology_.is_host(link.to) ? &host(link.to) : nullptr;
+    link.to_switch = link.to_host ? nullptr : &switch_at(link.to);
+    link.outs = outs_[link.to].data();
+  }
   add_parts();
 }
 
@@ -40,6 +45,10 @@ void Network::add_parts() {
   parts_.resize(numbers.size());
   step_ = std::chrono::milliseconds(1);  // also of one part: complete_until() follows it
   for (std::uint32_t i = 0; i < links_.size(); ++i) add_to_parts(i);
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    const Link& back = links_[i ^ 1];
+    if (links_[i].from_host && !back.crosses && !back.asks_at_once) links_[i].back = &back;
+  }
 }
 
 void Network::add_to_parts(std::uint32_t number) {
@@ -50,6 +59,7 @@ void Network::add_to_parts(std::uint32_t number) {
   Link& link = links_[number];
   Part& sender = parts_[part_of_[link.from]];
   link.part = part_of_[link.to];
+  link.events = &parts_[link.part].events;
   link.source = add_source(parts_[link.part]);
   link.crosses = part_of_[link.from] != link.part;
   longest_lead_ = std::max(longest_lead_, link.lead);
@@ -80,6 +90,11 @@ void Network::add_links(const perf::NicConfig& nic) {
                         .to_port = port_of(to, i),
                         .lead = config.delay});
     }
+  }
+  for (Node node = 0; node < ports_.size(); ++node) {
+    auto& outs = outs_.emplace_back();
+    for (std::uint16_t port = 0; port < ports_[node].size(); ++port)
+      outs.push_back(&links_[link_out(node, port)]);
   }
 }
 
@@ -216,7 +231,7 @@ std::uint64_t Network::events() const noexcept {
     if (link.crosses) [[unlikely]]
       process_crossing(part, link, at);
     else
-      process(link, at);
+      process(link, at, end);
   }
 }
 
@@ -224,9 +239,13 @@ std::uint64_t Network::events() const noexcept {
 Instant Network::next_at(const Link& link) noexcept {
   const Instant arrives = link.link->next_at();
   if (arrives != Instant::max() && !link.asks_at_once) return arrives;
-  const Instant sends =
-      link.from_host ? link.from_host->next_at() : link.from_switch->next_at(link.from_port);
+  const Instant sends = next_sent(link);
   return sends == Instant::max() ? arrives : std::min(arrives, sends + link.lead);
+}
+
+/// When the link's sender has something to do.
+Instant Network::next_sent(const Link& link) noexcept {
+  return link.from_host ? link.from_host->next_at() : link.from_switch->next_at(link.from_port);
 }
 
 /// Lets the link's sender do what it does up to and including `until`.
@@ -236,18 +255,32 @@ void Network::send_until(Link& link, Instant until) {
     link.from_host->act(at);
 }
 
-void Network::process(Link& link, Instant now) {
+/// How long the sender of an empty link may act at `now`: nothing reaches it by then. A switch only
+/// as long as it takes until it is asked. A host's packets of a microsecond enter the link at once,
+/// as far as nothing is on the way to it: an event less for most packets. No pause reaches it.
+Instant Network::acts_until(const Link& link, Instant now, Instant end) noexcept {
+  const Instant asked = now - link.lead;
+  if (!link.back) return asked;
+  const Instant reached = std::min({next_at(*link.back), now + link.back->lead, end});
+  return std::max(asked, reached - Duration{1});
+}
+
+void Network::process(Link& link, Instant now, Instant end) {
+  SimLink& cable = *link.link;
   for (;;) {
-    const bool empty = link.link->next_at() == Instant::max();
-    if (empty || link.asks_at_once) send_until(link, now - link.lead);
-    if (link.link->next_at() > now) break;
-    if (link.link->on_leave) [[unlikely]]
-      link.link->on_leave(now, link.link->front());
-    deliver(link, link.link->front(), now);
-    link.link->pop();
+    Instant arrives = cable.next_at();
+    if (arrives == Instant::max() || link.asks_at_once) {
+      send_until(link, acts_until(link, now, end));
+      arrives = cable.next_at();
+    }
+    if (arrives > now) break;
+    if (cable.on_leave) [[unlikely]]
+      cable.on_leave(now, cable.front());
+    deliver(link, cable.front(), now);
+    cable.pop();
   }
-  changed(link);
-  if (link.asks_at_once) send_pauses(link.from, now);
+  link.events->set(link.source, next_at(link));
+  if (link.asks_at_once) send_pauses(*link.from_switch, link.from, now);
 }
 
 /// Delivers what arrives from another part at `now`, or lets go what leaves for one.
@@ -255,7 +288,7 @@ void Network::process(Link& link, Instant now) {
   if (&part != &parts_[link.part]) {
     send_until(link, now);
     changed(link);
-    return send_pauses(link.from, now);
+    return send_pauses(*link.from_switch, link.from, now);
   }
   for (; !link.arriving.empty() && link.arriving.front().at <= now; link.arriving.pop()) {
     if (link.link->on_leave) [[unlikely]]
@@ -267,22 +300,21 @@ void Network::process(Link& link, Instant now) {
 
 /// Delivers a packet at the link's end. The caller removes it from the link.
 void Network::deliver(Link& link, const transport::Packet& packet, Instant now) {
-  if (topology_.is_host(link.to)) {
-    Link& out = links_[link_out(link.to, 0)];
+  if (link.to_host) {
+    Link& out = *link.outs[0];
     send_until(out, now - Duration{1});
-    hosts_[link.to]->receive(packet, now);
+    link.to_host->receive(packet, now);
     changed(out);
   } else {
-    const std::uint16_t output = switch_at(link.to).receive(link.to_port, packet, now);
-    changed(link.to, output);
-    send_pauses(link.to, now);
+    changed(*link.outs[link.to_switch->receive(link.to_port, packet, now)]);
+    send_pauses(*link.to_switch, link.to, now);
   }
 }
 
 /// A pause frame takes as long as the cable is, and does not wait for other frames. The neighbour
 /// then takes its time to act.
-void Network::send_pauses(Node node, Instant now) {
-  auto& caused = switch_at(node).pauses();
+void Network::send_pauses_of(Switch& from, Node node, Instant now) {
+  auto& caused = from.pauses();
   for (const Switch::PauseFrame& frame : caused) {
     const PortEnd& end = ports_[node][frame.port];
     const auto& far = ports_[end.to];
@@ -317,7 +349,7 @@ void Network::take_pause(Part& part) {
   }
   switch_at(pause.node).pause(pause.port, pause.paused, now);
   changed(pause.node, pause.port);
-  send_pauses(pause.node, now);
+  send_pauses(switch_at(pause.node), pause.node, now);
 }
 
 Duration Network::host_paused(Node host) const noexcept {

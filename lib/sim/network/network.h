@@ -89,13 +89,18 @@ class Network {
     std::uint16_t from_port = 0, to_port = 0;
     Host* from_host = nullptr;      // this or
     Switch* from_switch = nullptr;  // this is the sender
+    Host* to_host = nullptr;        // this or
+    Switch* to_switch = nullptr;    // this is the receiver
+    Link* const* outs = nullptr;    // the links that its receiver sends into, by port
+    const Link* back = nullptr;     // of a host that may act ahead: the link to it
     /// The sender is asked so long after it may send: until then nothing can arrive. Where a switch
     /// may end a pause with each packet that leaves, it is asked at once.
     Duration lead{};
     bool asks_at_once = false;
-    std::uint32_t part = 0, source = 0;  // whose events its deliveries are, and which
-    bool crosses = false;                // its sender is in another part
-    std::uint32_t departures = 0;        // if it crosses and asks at once: source of that part
+    transport::EventQueue* events = nullptr;  // of its receiver's part
+    std::uint32_t part = 0, source = 0;       // whose events its deliveries are, and which
+    bool crosses = false;                     // its sender is in another part
+    std::uint32_t departures = 0;             // if it crosses and asks at once: source of that part
     transport::Fifo<SimLink::InFlight> arriving = {};  // if it crosses: in this window
   };
   struct Pause {  // on its way to a node
@@ -137,31 +142,38 @@ class Network {
     return 2 * end.cable + (end.forward ? 0 : 1);
   }
   [[nodiscard]] static Instant next_at(const Link& link) noexcept;
+  [[nodiscard]] static Instant next_sent(const Link& link) noexcept;
   /// Sets a link's next event. The next arrival of a link between parts changes between windows.
   void changed(const Link& link) noexcept {
     if (!link.crosses)
-      parts_[link.part].events.set(link.source, next_at(link));
+      link.events->set(link.source, next_at(link));
     else if (link.asks_at_once)
       parts_[part_of_[link.from]].events.set(link.departures,
                                              link.from_switch->next_at(link.from_port));
   }
   void changed(Node node, std::uint16_t port) noexcept { changed(links_[link_out(node, port)]); }
   static void send_until(Link& link, Instant until);
+  [[nodiscard]] static Instant acts_until(const Link& link, Instant now, Instant end) noexcept;
   [[nodiscard]] Instant next_event();
   void run_window(Instant end);
   void send_across(Part& part, Instant end);
   void run_part(Part& part, Instant end);
-  void process(Link& link, Instant now);
+  void process(Link& link, Instant now, Instant end);
   [[gnu::noinline]] void process_crossing(Part& part, Link& link, Instant now);
   void deliver(Link& link, const transport::Packet& packet, Instant now);
-  void send_pauses(Node node, Instant now);
+  void send_pauses(Switch& from, Node node, Instant now) {
+    if (!from.pauses().empty()) [[unlikely]]
+      send_pauses_of(from, node, now);
+  }
+  [[gnu::noinline]] void send_pauses_of(Switch& from, Node node, Instant now);
   void take_pause(Part& part);
 
   Topology topology_;
   Routes routes_;
   std::vector<std::vector<PortEnd>> ports_;
   transport::PayloadStore store_;
-  std::vector<Link> links_;  // two for each cable
+  std::vector<Link> links_;               // two for each cable
+  std::vector<std::vector<Link*>> outs_;  // of each node, by port
   std::vector<std::unique_ptr<Host>> hosts_;
   struct HostPause {
     Instant since = Instant::max();

@@ -94,8 +94,7 @@ Switch::Waiting* Switch::admit(Port& port, std::uint32_t cls, std::uint32_t byte
   return port.queue.admit(cls, bytes, now);
 }
 
-void Switch::send(std::uint16_t number, Instant now) {
-  Port& port = ports_[number];
+void Switch::send_due(Port& port, Instant now) {
   while (port.queue.depart(now, [&](const Queue::SentFrame& left) { pass_on(port, left); }))
     continue;
 }

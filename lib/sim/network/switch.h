@@ -41,11 +41,12 @@ class Switch {
   std::uint16_t receive(std::uint16_t input, const transport::Packet& packet, Instant now);
   /// When send() has something to do at a port; Instant::max(): nothing waits.
   [[nodiscard]] Instant next_at(std::uint16_t port) const noexcept {
-    const Queue& queue = ports_[port].queue;
-    return queue.size() == 0 ? Instant::max() : queue.next_event();
+    return ports_[port].queue.next_event();
   }
   /// Sends what leaves the port up to `now`.
-  void send(std::uint16_t port, Instant now);
+  void send(std::uint16_t port, Instant now) {
+    if (next_at(port) <= now) send_due(ports_[port], now);
+  }
 
   /// The neighbour at `port` pauses the data of that port, or lets it go on.
   void pause(std::uint16_t port, bool paused, Instant now);
@@ -105,6 +106,7 @@ class Switch {
   [[nodiscard]] bool marks(std::uint64_t queued) noexcept;
   static void measure(Port& port, std::uint64_t bytes, Instant now) noexcept;
   [[nodiscard]] Waiting* admit(Port& port, std::uint32_t cls, std::uint32_t bytes, Instant now);
+  void send_due(Port& port, Instant now);
   void pass_on(Port& port, const Queue::SentFrame& left);
   void drop(Port& port, const transport::Packet& packet) noexcept;
   [[nodiscard]] bool fits_common(const Port& input, std::uint64_t more) const noexcept;

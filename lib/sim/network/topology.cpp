@@ -32,7 +32,9 @@ std::vector<std::string> cable_suffixes(const Topology& topology) {
 }
 
 Routes::Routes(const Topology& topology)
-    : hosts_(topology.hosts.size()), ecmp_(topology.ecmp), next_(topology.nodes() * hosts_) {
+    : hosts_(topology.hosts.size()),
+      next_(topology.nodes() * hosts_),
+      only_(next_.size(), kSeveral) {
   const auto ports = ports_of(topology);
   constexpr auto kFar = std::numeric_limits<std::uint32_t>::max();
   for (std::size_t host = 0; host < hosts_; ++host) {
@@ -58,11 +60,12 @@ Routes::Routes(const Topology& topology)
       }
     }
   }
+  for (std::size_t i = 0; i < next_.size(); ++i)
+    if (next_[i].size() == 1 || (!topology.ecmp && !next_[i].empty())) only_[i] = next_[i].front();
 }
 
-std::uint16_t Routes::choose(Node node, const Packet& packet) const noexcept {
+std::uint16_t Routes::choose_of_several(Node node, const Packet& packet) const noexcept {
   const auto& ways = next(node, packet.to_host);
-  if (ways.size() == 1 || !ecmp_) return ways.front();
   std::uint64_t hash = transport::source_port_of(packet);
   hash |= std::uint64_t{packet.from_host} << 16 | std::uint64_t{packet.to_host} << 32 |
           std::uint64_t{node} << 48;

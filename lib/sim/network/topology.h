@@ -58,12 +58,19 @@ class Routes {
   }
   /// The port that a packet takes among several ways: by its UDP source port and addresses, as ECMP
   /// does. The node is part of the hash, so that two switches do not choose alike.
-  [[nodiscard]] std::uint16_t choose(Node node, const transport::Packet& packet) const noexcept;
+  [[nodiscard]] std::uint16_t choose(Node node, const transport::Packet& packet) const noexcept {
+    const std::uint16_t only = only_[std::size_t{node} * hosts_ + packet.to_host];
+    return only != kSeveral ? only : choose_of_several(node, packet);
+  }
 
  private:
+  static constexpr std::uint16_t kSeveral = 0xffff;
+  [[nodiscard]] std::uint16_t choose_of_several(Node node,
+                                                const transport::Packet& packet) const noexcept;
+
   std::size_t hosts_;
-  bool ecmp_;
   std::vector<std::vector<std::uint16_t>> next_;
+  std::vector<std::uint16_t> only_;  // the port if all packets take the same, or kSeveral
 };
 
 /// Bytes that arrive at a switch's port after it wants its neighbour to pause, by their causes
