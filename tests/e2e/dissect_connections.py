@@ -12,7 +12,7 @@ from conversation import READ, Conversation
 from dissect_analysis import InFolder, dissect, rows
 from dissect_cases import CASES
 from dissect_explain import explained
-from many_qps import ack, write
+from many_qps import ack, nak, write
 from pcap_file import write_pcap
 from pcapng_file import write_pcapng
 
@@ -138,6 +138,31 @@ class Pairs(InFolder):
                 path = self.qps(ports, psns)
                 self.assertEqual(self.paired(path), [(0, by)] * 4)
                 self.assertEqual(self.guesses(path), [4] if by == 'order' else [])
+
+    def test_a_pair_is_decided_again_if_the_first_response_fits_another(self):
+        """The capture lacks the first request of the second QP, whose ACK then fits the first QP's
+        alone; later ones come before what that has sent."""
+        frames, sent = [write(0, 0x20, 0, 50_001), ack(1000, 0x21, 0, 60_002, 1),
+                        ack(2000, 0x20, 0, 60_001, 1)], [1, 1]
+        for at in range(10_000, 400_000, 10_000):
+            qp = int(at % 30_000 > 0)  # the second QP sends twice as much
+            frames += [write(at, 0x20 + qp, sent[qp], 50_001 + qp),
+                       ack(at + 5000, 0x20 + qp, sent[qp], 60_001 + qp, sent[qp] + 1)]
+            sent[qp] += 1
+        path = self.folder / 'first.pcap'
+        write_pcap(path, frames)
+        self.assertEqual(self.paired(path), [(0, 'responses')] * 2)
+
+    def test_a_nak_may_ask_for_a_request_that_was_lost_before_the_point(self):
+        frames = [write(0, 0x20, 0, 50_001), ack(1000, 0x20, 0, 60_001, 1), write(2000, 0x20, 1, 50_001),
+                  write(3000, 0x21, 1, 50_002), nak(4000, 0x21, 0, 60_002, 0)]
+        for message in range(10):
+            frames += [write(10_000 + 4000 * message, 0x21, message, 50_002),
+                       ack(12_000 + 4000 * message, 0x21, message, 60_002, message + 1)]
+        frames.append(ack(90_000, 0x20, 1, 60_001, 2))
+        path = self.folder / 'nak.pcap'
+        write_pcap(path, frames)
+        self.assertEqual([qps for qps, _ in self.paired(path)], [0, 0])
 
 
 class StampOrder(InFolder):
