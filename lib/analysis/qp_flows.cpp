@@ -234,7 +234,7 @@ void QpFlows::note_restart(std::uint32_t index, const CapturedPacket& packet) {
     return;
   const bool from_the_first = distance(flows_[index].first_psn, packet.psn) <= 0;
   if (from_the_first && flows_[index].peer == QpFlow::kNone && flows_[index].requests >= kEnough)
-    decide_peers_to(flows_[index].key);
+    decide_pairs(flows_[index].key, false);
   QpFlow& flow = flows_[index];
   const QpFlow* const peer = flow.peer == QpFlow::kNone ? nullptr : &flows_[flow.peer];
   if (peer == nullptr || peer->responses == 0) return;
@@ -376,12 +376,12 @@ void QpFlows::pair(std::uint32_t a, std::uint32_t b, PairedBy by) {
 }
 
 /// Pairs two flows until other responses contest it.
-void QpFlows::pair_for_now(std::uint32_t responses, std::uint32_t requests) {
-  QpFlow &one = flows_[responses], &other = flows_[requests];
-  one.peer = requests;
-  other.peer = responses;
+void QpFlows::pair_for_now(std::uint32_t a, std::uint32_t b, PairedBy by) {
+  QpFlow &one = flows_[a], &other = flows_[b];
+  one.peer = b;
+  other.peer = a;
   one.provisional = other.provisional = true;
-  one.paired_by = other.paired_by = one.guessed ? PairedBy::order : PairedBy::responses;
+  one.paired_by = other.paired_by = by;
 }
 
 /// Takes a provisional pair back.
@@ -433,6 +433,8 @@ CutBy QpFlows::cut_by(const CapturedPacket& packet) const noexcept {
 }
 
 void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
+  if (open_naks_ > 0 && is_free(flows_[index]) && sent_exactly(flows_[index], packet.psn))
+    pair_by_nak(index, packet.psn);
   note_restart(index, packet);
   QpFlow& flow = flows_[index];
   if (in_doubt_ && packet.is_reliable()) note_hearing(flow, packet);
@@ -452,8 +454,6 @@ void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
       reads ? read_span(packet.dma_length, mtu_of(index).value_or(kMtus[0])) : 1;
   const wire::Psn end = wire::Psn{packet.psn} + span;
   const bool begins = flow.requests++ == 0;
-  if (open_naks_ > 0 && is_free(flow) && sent_exactly(flow, packet.psn))
-    pair_by_nak(index, packet.psn);
   const bool is_new = begins || distance(flow.highest_psn, packet.psn) > 0;
   probe(flow, packet, is_new);
   if (is_new && is_open(flow) && packet.is_reliable()) note_asked(flow, packet);
@@ -591,10 +591,11 @@ void QpFlows::match(std::uint32_t index, const CapturedPacket& packet) {
     flow.guessed = flow.guessed || other.paired_by == PairedBy::order;
     return true;
   });
-  if (flow.provisional && !flow.contested) return judge_provisional(index, packet);
+  if (is_alone(flow)) return judge_provisional(index, packet);
   if (std::has_single_bit(flow.responses)) add_candidates(index, packet);
   if (!flow.provisional && candidates.size() == 1 && is_free(flows_[candidates.front().flow]))
-    pair_for_now(index, candidates.front().flow);
+    pair_for_now(index, candidates.front().flow,
+                 flow.guessed ? PairedBy::order : PairedBy::responses);
 }
 
 /// Adds what a response shows about a candidate.
@@ -626,7 +627,7 @@ void QpFlows::find_candidates(std::uint32_t index, const CapturedPacket& packet)
   if (flow.provisional) return judge_provisional(index, packet);
   const std::uint32_t first = flow.candidates.front().flow;
   if (flow.candidates.size() == 1 && is_free(flows_[first]) && may_answer(flows_[first], packet))
-    pair_for_now(index, first);
+    pair_for_now(index, first, PairedBy::responses);
 }
 
 /// Adds flows that have sent about the PSN of a response, whether they have a provisional peer or
@@ -669,7 +670,7 @@ void QpFlows::judge_provisional(std::uint32_t index, const CapturedPacket& packe
     add_candidates(index, packet);
     if (flow.candidates.size() > 1) contest(index);
   }
-  if (!flow.contested && own->evidence.answers() >= kConfirming)
+  if (is_alone(flow) && own->evidence.answers() >= kConfirming)
     pair(index, flow.peer, flow.paired_by);
 }
 
@@ -710,7 +711,7 @@ void QpFlows::decide_peer(std::uint32_t index) {
   const QpFlowKey key = flows_[index].key;
   const QpFlow& flow = flows_[index];
   if (!is_open(flow) || key.source_qp != 0) return;
-  if (!is_alone(flow)) decide_pairs(key);
+  if (!is_alone(flow)) decide_pairs(key, true);
   if (flow.provisional) return pair(index, flow.peer, flow.paired_by);
   if (!is_free(flow)) return;
   const std::vector<QpFlow::Candidate> possible = possible_peers(flow);
@@ -736,8 +737,8 @@ bool QpFlows::is_undecided_between(const QpFlow& flow, const QpFlowKey& key) con
          (has_ends(key.source, key.destination) || has_ends(key.destination, key.source));
 }
 
-/// Pairs the undecided flows between two hosts.
-void QpFlows::decide_pairs(const QpFlowKey& key) {
+/// Pairs the undecided flows between two hosts, for good or until more is known.
+void QpFlows::decide_pairs(const QpFlowKey& key, bool for_good) {
   constexpr std::size_t kMost = 64;  // the time rises with its cube
   PairChoice choice(flows_);
   for (const std::uint32_t index : undecided_) {
@@ -746,6 +747,15 @@ void QpFlows::decide_pairs(const QpFlowKey& key) {
       if (is_open(flows_[candidate.flow])) choice.add(index, candidate);
   }
   const std::vector<PairChoice::Pair> pairs = choice.decide();
+  if (!for_good) {
+    for (const auto& [a, b, by] : pairs) {
+      part(a);
+      part(b);
+      pair_for_now(a, b, by);
+      contest(a);
+    }
+    return;
+  }
   std::vector<std::pair<std::uint32_t, std::uint32_t>> parted;
   for (const std::uint32_t flow : choice.flows()) {
     if (flows_[flow].provisional) parted.emplace_back(flow, flows_[flow].peer);
@@ -764,17 +774,6 @@ void QpFlows::note_undecided(std::uint32_t responses) {
   };
   if (undecided_.size() == kMost) std::erase_if(undecided_, is_decided);
   if (undecided_.size() < kMost) undecided_.push_back(responses);
-}
-
-/// Decides which requests the responses to the sender of `requests` answer.
-void QpFlows::decide_peers_to(const QpFlowKey& requests) {
-  std::erase_if(undecided_, [&](std::uint32_t responses) {
-    const QpFlowKey& key = flows_[responses].key;
-    const bool meant = key.source == requests.destination && key.destination == requests.source &&
-                       key.point == requests.point;
-    if (meant) decide_peer(responses);
-    return meant || !is_open(flows_[responses]);
-  });
 }
 
 std::optional<std::uint32_t> QpFlows::mtu_of(std::uint32_t index) const noexcept {

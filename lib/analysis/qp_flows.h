@@ -275,7 +275,6 @@ class QpFlows {
   std::uint32_t begin_next_connection(std::uint32_t responses);
   std::uint32_t begin_next(std::uint32_t flow);
   void note_undecided(std::uint32_t responses);
-  void decide_peers_to(const QpFlowKey& requests);
   void pair_by_nak(std::uint32_t requests, std::uint32_t psn);
   std::uint32_t begin(const QpFlowKey& key);
   [[nodiscard]] std::size_t recent_place(std::uint64_t hash) const noexcept {
@@ -304,7 +303,7 @@ class QpFlows {
   void judge_provisional(std::uint32_t index, const CapturedPacket& packet);
   void contest(std::uint32_t index) noexcept;
   void pair(std::uint32_t a, std::uint32_t b, PairedBy by);
-  void pair_for_now(std::uint32_t responses, std::uint32_t requests);
+  void pair_for_now(std::uint32_t a, std::uint32_t b, PairedBy by);
   void part(std::uint32_t index) noexcept;
   [[nodiscard]] bool is_free(const QpFlow& flow) const noexcept {
     return flow.peer == QpFlow::kNone && !flow.ended;
@@ -328,7 +327,7 @@ class QpFlows {
     return flow.provisional && !flow.contested && flow.listed < 2 && flows_[flow.peer].listed < 2;
   }
   [[nodiscard]] bool is_undecided_between(const QpFlow& flow, const QpFlowKey& key) const noexcept;
-  void decide_pairs(const QpFlowKey& key);
+  void decide_pairs(const QpFlowKey& key, bool for_good);
   void note_asked(QpFlow& flow, const CapturedPacket& packet);
   void forget_asked(QpFlow& flow) noexcept;
 

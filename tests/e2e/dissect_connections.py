@@ -164,6 +164,23 @@ class Pairs(InFolder):
         write_pcap(path, frames)
         self.assertEqual([qps for qps, _ in self.paired(path)], [0, 0])
 
+    def test_what_comes_behind_a_return_to_the_first_psn_still_decides(self):
+        """Two QPs write 20 packets each before a NAK has the second one begin again: by then, both
+        have sent all that is answered."""
+        frames = [write(100 * (2 * psn + qp), 0x20 + qp, psn, 50_001 + qp)
+                  for psn in range(20) for qp in range(2)]
+        frames += [nak(8000, 0x21, 0, 60_002, 0)]
+        frames += [write(9000 + 100 * psn, 0x21, psn, 50_002) for psn in range(20)]
+        for psn in range(20):
+            frames.append(ack(20_000 + 500 * psn, 0x20, psn, 60_001, psn + 1))
+            frames.append(ack(20_100 + 500 * psn, 0x21, psn, 60_002, psn + 1))
+        for psn in range(20, 60):  # the second one only
+            frames += [write(21_000 + 1000 * psn, 0x21, psn, 50_002),
+                       ack(21_500 + 1000 * psn, 0x21, psn, 60_002, psn + 1)]
+        path = self.folder / 'again.pcap'
+        write_pcap(path, frames)
+        self.assertEqual([qps for qps, _ in self.paired(path)], [0, 0])
+
 
 class StampOrder(InFolder):
     SORTED = 'frames are followed in the order of their stamps'
