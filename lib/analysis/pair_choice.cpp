@@ -38,9 +38,18 @@ void PairChoice::add(std::uint32_t responses, const QpFlow::Candidate& candidate
   if (one->first == other->first) return;
   Fit& fit = fits_[one->first ? std::pair{one->second, other->second}
                               : std::pair{other->second, one->second}];
+  fit.answers += candidate.evidence.answers();
   fit.contradictions += candidate.evidence.contradictions();
+  fit.fitting += candidate.evidence.fitting();
+  fit.impossible += candidate.evidence.impossible();
   fit.squares += candidate.evidence.mean_square();
   ++fit.directions;
+}
+
+std::vector<std::uint32_t> PairChoice::flows() const {
+  std::vector<std::uint32_t> all = rows_;
+  all.insert(all.end(), columns_.begin(), columns_.end());
+  return all;
 }
 
 /// Null: the responses of one flow do not fit the requests of the other.
@@ -78,6 +87,27 @@ double PairChoice::cost_of(std::size_t row, std::size_t column, double scale) co
          (has_one_port(row, column) ? 0 : kUnlikePorts);
 }
 
+bool PairChoice::has_rival(std::size_t row, std::size_t column) const {
+  return std::ranges::any_of(fits_, [&](const auto& one) {
+    const auto& [r, c] = one.first;
+    return (r == row) != (c == column);
+  });
+}
+
+/// Whether many responses of a pair are impossible, though one of the flows fits others.
+bool PairChoice::is_contradicted(std::size_t row, std::size_t column) const {
+  constexpr std::uint32_t kEnough = 2, kShare = 4;
+  const Fit& fit = *fit_of(row, column);
+  return fit.impossible >= kEnough && kShare * fit.impossible >= fit.answers &&
+         has_rival(row, column);
+}
+
+/// Whether enough responses fit a pair to tell it from others.
+bool PairChoice::fits_enough(std::size_t row, std::size_t column) const {
+  constexpr std::uint32_t kEnough = 2;
+  return fit_of(row, column)->fitting >= (has_rival(row, column) ? kEnough : 1);
+}
+
 /// Whether each exchange of this row's column for another one adds contradictions.
 bool PairChoice::is_shown(std::size_t row, const std::vector<std::size_t>& column_of) const {
   constexpr double kEnough = 2;
@@ -109,9 +139,11 @@ std::vector<PairChoice::Pair> PairChoice::decide() const {
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     const std::size_t column = column_of[row];
     if (column >= columns_.size() || fit_of(row, column) == nullptr) continue;
-    const PairedBy by = has_one_port(row, column)  ? PairedBy::source_port
-                        : is_shown(row, column_of) ? PairedBy::responses
-                                                   : PairedBy::order;
+    const bool shown = fits_enough(row, column) && is_shown(row, column_of);
+    const PairedBy by = is_contradicted(row, column) ? PairedBy::order
+                        : has_one_port(row, column)  ? PairedBy::source_port
+                        : shown                      ? PairedBy::responses
+                                                     : PairedBy::order;
     pairs.push_back({rows_[row], columns_[column], by});
   }
   return pairs;

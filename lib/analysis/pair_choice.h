@@ -28,20 +28,27 @@ class PairChoice {
   void add(std::uint32_t responses, const QpFlow::Candidate& candidate);
   /// Number of flows of the host that was added first.
   [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
+  /// All flows that were added.
+  [[nodiscard]] std::vector<std::uint32_t> flows() const;
   /// Returns the pairs. PairedBy::order if other pairs are contradicted as little: a guess.
   [[nodiscard]] std::vector<Pair> decide() const;
 
  private:
   /// What is known about a pair of flows; both may have responses.
   struct Fit {
-    std::uint32_t contradictions = 0;
-    double squares = 0;  // of the times to answers, in ns^2
-    int directions = 0;  // with responses that fit
+    std::uint32_t answers = 0, contradictions = 0;
+    std::uint32_t fitting = 0;     // of the answers
+    std::uint32_t impossible = 0;  // of these: no requests of the flow have such responses
+    double squares = 0;            // of the times to answers, in ns^2
+    int directions = 0;            // with responses that fit
   };
   using Place = std::optional<std::pair<bool, std::size_t>>;  // whether it is a row, and its index
 
   [[nodiscard]] Place place_of(std::uint32_t flow);
   [[nodiscard]] const Fit* fit_of(std::size_t row, std::size_t column) const;
+  [[nodiscard]] bool has_rival(std::size_t row, std::size_t column) const;
+  [[nodiscard]] bool is_contradicted(std::size_t row, std::size_t column) const;
+  [[nodiscard]] bool fits_enough(std::size_t row, std::size_t column) const;
   [[nodiscard]] double cost_of(std::size_t row, std::size_t column, double scale) const;
   [[nodiscard]] bool has_one_port(std::size_t row, std::size_t column) const;
   [[nodiscard]] double contradictions_of(std::size_t row, std::size_t column) const;

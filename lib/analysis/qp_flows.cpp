@@ -2,6 +2,8 @@
 #include "analysis/qp_flows.h"
 
 #include <algorithm>
+#include <bit>
+#include <span>
 
 #include "analysis/pair_choice.h"
 #include "analysis/requests/request_checks.h"
@@ -72,6 +74,14 @@ bool sent_exactly(const QpFlow& flow, std::uint32_t psn) noexcept {
 bool sent_about(const QpFlow& flow, std::uint32_t psn) noexcept {
   constexpr std::int32_t kMissed = 1024;
   return distance(flow.first_psn, psn) >= -kMissed && distance(psn, flow.end_psn) > -kMissed;
+}
+
+/// Whether a response may answer a request of the flow: it has sent that PSN, or all up to it were
+/// lost and a NAK asks for the first one.
+bool may_answer(const QpFlow& flow, const CapturedPacket& response) noexcept {
+  return sent_exactly(flow, response.psn) ||
+         (is_sequence_nak(response) && sent_about(flow, response.psn) &&
+          distance(response.psn, flow.first_psn) > 0);
 }
 
 /// PSNs in a group of flows; few flows have requests in more than one.
@@ -224,7 +234,7 @@ void QpFlows::note_restart(std::uint32_t index, const CapturedPacket& packet) {
     return;
   const bool from_the_first = distance(flows_[index].first_psn, packet.psn) <= 0;
   if (from_the_first && flows_[index].peer == QpFlow::kNone && flows_[index].requests >= kEnough)
-    decide_peers_to(flows_[index].key);
+    decide_pairs(flows_[index].key, false);
   QpFlow& flow = flows_[index];
   const QpFlow* const peer = flow.peer == QpFlow::kNone ? nullptr : &flows_[flow.peer];
   if (peer == nullptr || peer->responses == 0) return;
@@ -320,7 +330,7 @@ void QpFlows::enter_groups(std::uint32_t index, std::uint32_t from_psn, std::uin
   }
 }
 
-/// Adds the first free flows of a group for which fits(flow) holds, until there are
+/// Adds the first open flows of a group for which fits(flow) holds, until there are
 /// kMostCandidates.
 template <class Fits>
 void QpFlows::add_fitting(const QpFlowKey& key, std::vector<QpFlow::Candidate>& to, Fits fits) {
@@ -331,37 +341,56 @@ void QpFlows::add_fitting(const QpFlowKey& key, std::vector<QpFlow::Candidate>& 
   std::size_t gone = 0;
   for (const std::uint32_t other : group) {
     if (to.size() == kMostCandidates) break;
-    const bool free = is_free(flows_[other]);
-    gone += !free;
-    if (free && fits(flows_[other]) &&
+    const bool open = is_open(flows_[other]);
+    gone += !open;
+    if (open && fits(flows_[other]) &&
         std::ranges::find(to, other, &QpFlow::Candidate::flow) == to.end())
       to.push_back({other});
   }
   if (gone >= kManyGone)
-    std::erase_if(group, [this](std::uint32_t index) { return !is_free(flows_[index]); });
+    std::erase_if(group, [this](std::uint32_t index) { return !is_open(flows_[index]); });
 }
 
-/// The free flows that a response of `flow` with this PSN may answer: first those with the same
-/// source port, which many NICs compute from both QPs.
-std::vector<QpFlow::Candidate> QpFlows::requests_with(const QpFlow& flow, std::uint32_t psn) {
+/// Adds the open flows that a response of `flow` with this PSN may answer and for which fits(flow)
+/// holds: first those with the same source port, which many NICs compute from both QPs.
+template <class Fits>
+void QpFlows::add_requests(const QpFlow& flow, std::uint32_t psn,
+                           std::vector<QpFlow::Candidate>& to, Fits fits) {
   const QpFlowKey key = reversed(flow.key);
-  const auto fits = [psn](const QpFlow& other) { return sent_exactly(other, psn); };
-  std::vector<QpFlow::Candidate> found;
-  if (flow.source_port != 0)
-    add_fitting(group_key(key, psn / kBlock, flow.source_port), found, fits);
-  add_fitting(group_key(key, psn / kBlock, 0), found, fits);
-  return found;
+  if (flow.source_port != 0) add_fitting(group_key(key, psn / kBlock, flow.source_port), to, fits);
+  add_fitting(group_key(key, psn / kBlock, 0), to, fits);
 }
 
 void QpFlows::pair(std::uint32_t a, std::uint32_t b, PairedBy by) {
   QpFlow &one = flows_[a], &other = flows_[b];
   if (one.session != QpFlow::kNone && other.session != QpFlow::kNone) return;
+  part(a);
+  part(b);
   one.peer = b;
   other.peer = a;
   one.paired_by = other.paired_by = by;
   for (QpFlow* const flow : {&one, &other}) {
     flow->candidates.clear();
     forget_asked(*flow);
+  }
+}
+
+/// Pairs two flows until other responses contest it.
+void QpFlows::pair_for_now(std::uint32_t a, std::uint32_t b, PairedBy by) {
+  QpFlow &one = flows_[a], &other = flows_[b];
+  one.peer = b;
+  other.peer = a;
+  one.provisional = other.provisional = true;
+  one.paired_by = other.paired_by = by;
+}
+
+/// Takes a provisional pair back.
+void QpFlows::part(std::uint32_t index) noexcept {
+  if (!flows_[index].provisional) return;
+  for (QpFlow* const flow : {&flows_[flows_[index].peer], &flows_[index]}) {
+    flow->peer = QpFlow::kNone;
+    flow->paired_by = PairedBy::none;
+    flow->provisional = flow->contested = false;
   }
 }
 
@@ -404,6 +433,8 @@ CutBy QpFlows::cut_by(const CapturedPacket& packet) const noexcept {
 }
 
 void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
+  if (open_naks_ > 0 && is_free(flows_[index]) && sent_exactly(flows_[index], packet.psn))
+    pair_by_nak(index, packet.psn);
   note_restart(index, packet);
   QpFlow& flow = flows_[index];
   if (in_doubt_ && packet.is_reliable()) note_hearing(flow, packet);
@@ -423,11 +454,9 @@ void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
       reads ? read_span(packet.dma_length, mtu_of(index).value_or(kMtus[0])) : 1;
   const wire::Psn end = wire::Psn{packet.psn} + span;
   const bool begins = flow.requests++ == 0;
-  if (open_naks_ > 0 && is_free(flow) && sent_exactly(flow, packet.psn))
-    pair_by_nak(index, packet.psn);
   const bool is_new = begins || distance(flow.highest_psn, packet.psn) > 0;
   probe(flow, packet, is_new);
-  if (is_new && flow.peer == QpFlow::kNone && packet.is_reliable()) note_asked(flow, packet);
+  if (is_new && is_open(flow) && packet.is_reliable()) note_asked(flow, packet);
   if (begins) {
     flow.first_psn = flow.end_psn = flow.highest_psn = packet.psn;
     flow.source_port = packet.source_port;
@@ -442,7 +471,7 @@ void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
   flow.last_psn = packet.psn;
   flow.last = packet.stamp;
   flow.ip_numbers.add(packet);
-  if (!is_free(flow) || flow.key.source_qp != 0) return;
+  if (!is_open(flow) || flow.key.source_qp != 0) return;
   if (flow.transport == wire::Transport::uc) {
     if (begins) groups_[group_key(flow.key, kUcBlock, 0)].push_back(index);
     return;
@@ -452,7 +481,7 @@ void QpFlows::learn_request(std::uint32_t index, const CapturedPacket& packet) {
   enter_groups(index, next_block((old_end - 1) & wire::Psn::kMask), flow.end_psn);
 }
 
-/// Notes a new request of a flow without a peer: its answer tells which flow that is.
+/// Notes a new request of an open flow: its answer tells which flow its peer is.
 void QpFlows::note_asked(QpFlow& flow, const CapturedPacket& packet) {
   constexpr std::uint32_t kMostAsking = 4096;  // 1 KiB each
   if (!flow.asked) {
@@ -504,6 +533,7 @@ void QpFlows::learn_response(std::uint32_t index, const CapturedPacket& packet) 
   QpFlow& flow = flows_[index];
   if (flow.requests == 0) flow.source_port = packet.source_port;
   if (flow.responses++ == 0) ++hosts_[flow.target].answers;
+  if (flow.responses == 1) flow.first_response_psn = packet.psn;
   flow.response_psn = packet.psn;
   if (packet.has_aeth) flow.msn = packet.msn;
   if (packet.has_aeth && flow.peer != QpFlow::kNone) flows_[flow.peer].restart.reset();
@@ -516,7 +546,7 @@ void QpFlows::learn_response(std::uint32_t index, const CapturedPacket& packet) 
     });
   else if (flow.peer != QpFlow::kNone && answers(packet))
     learn_ack(flows_[flow.peer], packet.psn);
-  if (is_free(flow)) match(index, packet);
+  if (is_open(flow)) match(index, packet);
   if (is_sequence_nak(packet) && is_free(flow) && flow.candidates.size() > 1 && !flow.naked) {
     flow.naked = packet.psn;
     ++open_naks_;
@@ -547,33 +577,101 @@ void QpFlows::pair_by_nak(std::uint32_t requests, std::uint32_t psn) {
   pair(requests, asking, PairedBy::nak);
 }
 
-/// Keeps the candidates with requests that the responses may answer. Pairs the flow if one is left.
+/// Keeps the candidates with requests that the responses may answer. Pairs the flow, for now, if
+/// one is left.
 void QpFlows::match(std::uint32_t index, const CapturedPacket& packet) {
-  const std::uint32_t psn = packet.psn;
-  std::vector<QpFlow::Candidate>& candidates = flows_[index].candidates;
-  if (candidates.empty()) {
-    candidates = requests_with(flows_[index], psn);
-    if (candidates.size() > 1) note_undecided(index);
-  } else {
-    bool guessed = false;
-    std::erase_if(candidates, [&](QpFlow::Candidate& candidate) {
-      const QpFlow& flow = flows_[candidate.flow];
-      const bool exactly = sent_exactly(flow, psn);
-      if (!exactly)
-        candidate.evidence.add_early();
-      else if (flow.asked)
-        candidate.evidence.add(packet, *flow.asked);
-      if (!is_free(flow)) {
-        guessed = guessed || flow.paired_by == PairedBy::order;
-        return true;
-      }
-      return !exactly && !sent_about(flow, psn);
-    });
-    flows_[index].guessed |= guessed;
+  QpFlow& flow = flows_[index];
+  std::vector<QpFlow::Candidate>& candidates = flow.candidates;
+  if (candidates.empty()) return find_candidates(index, packet);
+  std::erase_if(candidates, [&](QpFlow::Candidate& candidate) {
+    weigh(candidate, packet);
+    const QpFlow& other = flows_[candidate.flow];
+    if (candidate.flow == flow.peer) return false;
+    if (is_open(other)) return !may_answer(other, packet) && !sent_about(other, packet.psn);
+    flow.guessed = flow.guessed || other.paired_by == PairedBy::order;
+    return true;
+  });
+  if (is_alone(flow)) return judge_provisional(index, packet);
+  if (std::has_single_bit(flow.responses)) add_candidates(index, packet);
+  if (!flow.provisional && candidates.size() == 1 && is_free(flows_[candidates.front().flow]))
+    pair_for_now(index, candidates.front().flow,
+                 flow.guessed ? PairedBy::order : PairedBy::responses);
+}
+
+/// Adds what a response shows about a candidate.
+void QpFlows::weigh(QpFlow::Candidate& candidate, const CapturedPacket& packet) {
+  const QpFlow& other = flows_[candidate.flow];
+  const bool before = other.requests > 0 && distance(other.first_psn, packet.psn) < 0;
+  if (!may_answer(other, packet))
+    before ? candidate.evidence.add_before() : candidate.evidence.add_early();
+  else if (other.asked)
+    candidate.evidence.add(packet, *other.asked);
+}
+
+/// Finds the flows that the first response of a flow fits: the free ones that have sent its PSN,
+/// or, if there are none, all that may have.
+void QpFlows::find_candidates(std::uint32_t index, const CapturedPacket& packet) {
+  QpFlow& flow = flows_[index];
+  if (flow.provisional)
+    flow.candidates.push_back({flow.peer});
+  else
+    add_requests(flow, packet.psn, flow.candidates,
+                 [&](const QpFlow& other) { return is_free(other) && may_answer(other, packet); });
+  for (QpFlow::Candidate& candidate : flow.candidates) {
+    note_listed(candidate.flow);
+    weigh(candidate, packet);
   }
-  if (candidates.size() == 1)
-    pair(index, candidates.front().flow,
-         flows_[index].guessed ? PairedBy::order : PairedBy::responses);
+  if (flow.candidates.empty()) add_candidates(index, packet);
+  if (flow.candidates.empty()) return;
+  note_undecided(index);
+  if (flow.provisional) return judge_provisional(index, packet);
+  const std::uint32_t first = flow.candidates.front().flow;
+  if (flow.candidates.size() == 1 && is_free(flows_[first]) && may_answer(flows_[first], packet))
+    pair_for_now(index, first, PairedBy::responses);
+}
+
+/// Adds flows that have sent about the PSN of a response, whether they have a provisional peer or
+/// not. The flow's responses before did not fit them.
+void QpFlows::add_candidates(std::uint32_t index, const CapturedPacket& packet) {
+  QpFlow& flow = flows_[index];
+  std::vector<QpFlow::Candidate>& candidates = flow.candidates;
+  const std::size_t known = candidates.size();
+  add_requests(flow, packet.psn, candidates, [&](const QpFlow& other) {
+    return may_answer(other, packet) || sent_about(other, packet.psn);
+  });
+  const auto before =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(flow.responses - 1, PairEvidence::kMost));
+  for (QpFlow::Candidate& candidate : std::span(candidates).subspan(known)) {
+    if (distance(flow.first_response_psn, flows_[candidate.flow].first_psn) > 0)
+      candidate.evidence.add_before();
+    else
+      candidate.evidence.add_early(before);
+    note_listed(candidate.flow);
+    weigh(candidate, packet);
+    contest(candidate.flow);
+  }
+}
+
+/// Other responses fit the requests of a flow: its provisional pair is decided again.
+void QpFlows::contest(std::uint32_t index) noexcept {
+  if (flows_[index].provisional)
+    flows_[index].contested = flows_[flows_[index].peer].contested = true;
+}
+
+/// Makes a provisional pair final after enough responses, or has it decided again, if some do not
+/// fit and others may be meant.
+void QpFlows::judge_provisional(std::uint32_t index, const CapturedPacket& packet) {
+  constexpr std::uint32_t kTooMany = 2;
+  QpFlow& flow = flows_[index];
+  const auto own = std::ranges::find(flow.candidates, flow.peer, &QpFlow::Candidate::flow);
+  if (own == flow.candidates.end()) return;
+  const PairEvidence& evidence = own->evidence;
+  if (evidence.contradictions() >= kTooMany) {
+    add_candidates(index, packet);
+    if (flow.candidates.size() > 1) contest(index);
+  }
+  if (is_alone(flow) && own->evidence.answers() >= kConfirming)
+    pair(index, flow.peer, flow.paired_by);
 }
 
 void QpFlows::learn_connection(const QpFlowKey& key, const roce::CmSighting& heard) {
@@ -594,7 +692,7 @@ void QpFlows::learn_connection(const QpFlowKey& key, const roce::CmSighting& hea
   if (b != QpFlow::kNone) pair(a, b, PairedBy::connection_manager);
 }
 
-/// The flows that the responses of `flow` may answer; UC: all that may be the other direction.
+/// The free flows that the responses of `flow` may answer; UC: all that may be the other direction.
 std::vector<QpFlow::Candidate> QpFlows::possible_peers(const QpFlow& flow) {
   std::vector<QpFlow::Candidate> known = flow.candidates;
   std::erase_if(known, [this](const auto& one) { return !is_free(flows_[one.flow]); });
@@ -603,15 +701,18 @@ std::vector<QpFlow::Candidate> QpFlows::possible_peers(const QpFlow& flow) {
     add_fitting(group_key(reversed(flow.key), kUcBlock, 0), known,
                 [](const auto&) { return true; });
   else if (flow.responses > 0)  // all candidates have a peer now
-    known = requests_with(flow, flow.response_psn);
+    add_requests(flow, flow.response_psn, known, [&](const QpFlow& other) {
+      return is_free(other) && sent_exactly(other, flow.response_psn);
+    });
   return known;
 }
 
 void QpFlows::decide_peer(std::uint32_t index) {
   const QpFlowKey key = flows_[index].key;
-  if (!is_free(flows_[index]) || key.source_qp != 0) return;
-  decide_pairs(key);
   const QpFlow& flow = flows_[index];
+  if (!is_open(flow) || key.source_qp != 0) return;
+  if (!is_alone(flow)) decide_pairs(key, true);
+  if (flow.provisional) return pair(index, flow.peer, flow.paired_by);
   if (!is_free(flow)) return;
   const std::vector<QpFlow::Candidate> possible = possible_peers(flow);
   if (possible.empty()) return;
@@ -631,38 +732,48 @@ bool QpFlows::is_undecided_between(const QpFlow& flow, const QpFlowKey& key) con
   const auto has_ends = [&](const auto& source, const auto& destination) {
     return flow.key.source == source && flow.key.destination == destination;
   };
-  return is_free(flow) && flow.key.point == key.point && flow.key.source_qp == 0 &&
+  return is_open(flow) && !is_alone(flow) && flow.key.point == key.point &&
+         flow.key.source_qp == 0 &&
          (has_ends(key.source, key.destination) || has_ends(key.destination, key.source));
 }
 
-/// Pairs the undecided flows between two hosts.
-void QpFlows::decide_pairs(const QpFlowKey& key) {
+/// Pairs the undecided flows between two hosts, for good or until more is known.
+void QpFlows::decide_pairs(const QpFlowKey& key, bool for_good) {
   constexpr std::size_t kMost = 64;  // the time rises with its cube
   PairChoice choice(flows_);
   for (const std::uint32_t index : undecided_) {
     if (choice.size() == kMost || !is_undecided_between(flows_[index], key)) continue;
     for (const QpFlow::Candidate& candidate : flows_[index].candidates)
-      if (is_free(flows_[candidate.flow])) choice.add(index, candidate);
+      if (is_open(flows_[candidate.flow])) choice.add(index, candidate);
   }
-  for (const auto& [a, b, by] : choice.decide()) pair(a, b, by);
+  const std::vector<PairChoice::Pair> pairs = choice.decide();
+  if (!for_good) {
+    for (const auto& [a, b, by] : pairs) {
+      part(a);
+      part(b);
+      pair_for_now(a, b, by);
+      contest(a);
+    }
+    return;
+  }
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> parted;
+  for (const std::uint32_t flow : choice.flows()) {
+    if (flows_[flow].provisional) parted.emplace_back(flow, flows_[flow].peer);
+    part(flow);
+  }
+  for (const auto& [a, b, by] : pairs) pair(a, b, by);
+  for (const auto& [a, b] : parted)
+    if (is_free(flows_[a]) && is_free(flows_[b])) pair(a, b, PairedBy::order);
 }
 
 void QpFlows::note_undecided(std::uint32_t responses) {
   constexpr std::size_t kMost = 1024;  // each use of undecided_ looks at all
-  const auto is_decided = [this](std::uint32_t flow) { return !is_free(flows_[flow]); };
+  const auto is_decided = [this](std::uint32_t index) {
+    const QpFlow& flow = flows_[index];
+    return !is_open(flow) || is_alone(flow);
+  };
   if (undecided_.size() == kMost) std::erase_if(undecided_, is_decided);
   if (undecided_.size() < kMost) undecided_.push_back(responses);
-}
-
-/// Decides which requests the responses to the sender of `requests` answer.
-void QpFlows::decide_peers_to(const QpFlowKey& requests) {
-  std::erase_if(undecided_, [&](std::uint32_t responses) {
-    const QpFlowKey& key = flows_[responses].key;
-    const bool meant = key.source == requests.destination && key.destination == requests.source &&
-                       key.point == requests.point;
-    if (meant) decide_peer(responses);
-    return meant || !is_free(flows_[responses]);
-  });
 }
 
 std::optional<std::uint32_t> QpFlows::mtu_of(std::uint32_t index) const noexcept {

@@ -98,16 +98,20 @@ struct QpFlow {
   PairedBy paired_by = PairedBy::none;
   wire::Transport transport = wire::Transport::rc;
   wire::Encapsulation encapsulation = wire::Encapsulation::ipv4;
-  bool ended = false;                         // its QP's next connection has begun
-  bool guessed = false;                       // a guess gave one of its candidates to another flow
+  bool ended = false;        // its QP's next connection has begun
+  bool guessed = false;      // a guess gave one of its candidates to another flow
+  bool provisional = false;  // its peer is the only one that fits so far: may be decided again
+  bool contested = false;    // if provisional: other responses fit its requests, or its own others
+  std::uint8_t listed = 0;   // flows of responses that it is, or was, a candidate of; at most 2
   std::uint64_t requests = 0, responses = 0;  // packets
   std::uint32_t first_psn = 0, last_psn = 0;  // of requests
   Instant last = {};                          // of the last request
   std::uint32_t highest_psn = 0;              // of requests
   std::uint32_t end_psn = 0;                  // one past the last PSN that requests may use
   std::uint32_t gap_end = ~0U;                // PSN of the newest request that skipped others
-  std::uint32_t response_psn = 0;             // of the last response
-  std::uint32_t msn = 0;                      // of the last response that has one
+  std::uint32_t first_response_psn = 0;
+  std::uint32_t response_psn = 0;  // of the last response
+  std::uint32_t msn = 0;           // of the last response that has one
   IpCount ip_numbers = {};
   std::uint16_t source_port = 0;
   std::uint8_t dscp = 0;            // of its first whole packet
@@ -119,7 +123,7 @@ struct QpFlow {
   std::optional<Probe> probe = {};          // by which round trips are measured
   std::optional<std::uint32_t> naked = {};  // by its responses, while nobody has repeated it
   std::vector<Candidate> candidates = {};
-  std::shared_ptr<AskedRequests> asked = {};  // while it has no peer; null: it asked for no answer
+  std::shared_ptr<AskedRequests> asked = {};  // until its peer is final; null: it asked for none
   std::optional<Restart> restart = {};
   std::shared_ptr<RecoveryVotes> recovery = {};     // of its sender; null: it got no NAK
   RecoveryScheme scheme = RecoveryScheme::unknown;  // that its source counts for it
@@ -153,11 +157,14 @@ struct MovedPackets {
 /// and their path MTU. No header has this information: a packet names the QP that it goes to, but
 /// not the QP that it comes from, and no packet names the MTU.
 ///
-/// Responses are matched to requests by PSN. If many QPs begin with the same PSN, the first
-/// kMostCandidates free ones are compared, so that time and memory are in proportion to the number
-/// of QPs. Of the ways to pair them, the one holds that fewest responses contradict: those before
-/// their requests, to requests that ask for none, or that count other messages. Where several are
-/// left, it is a guess: the one in which answers come after about the same time.
+/// Responses are matched to requests by PSN. If one flow has sent that PSN, both are a pair: first
+/// for now, and for good after kConfirming responses that fit. Responses that fit only flows with a
+/// peer, or do not fit their own, contest such pairs: all are decided again with what came since.
+/// If many QPs begin with the same PSN, the first kMostCandidates of them are compared, so that
+/// time and memory are in proportion to the number of QPs. Of the ways to pair them, the one holds
+/// that fewest responses contradict: those before their requests, to requests that ask for none, or
+/// that count other messages. Where several are left, or few responses fit, it is a guess: the one
+/// in which answers come after about the same time.
 ///
 /// A new flow begins if the QP number is used again: with a connection manager's REP, another
 /// transport, a PSN more than kFar away from the last ones, a PSN that does not continue them if
@@ -167,6 +174,7 @@ class QpFlows {
  public:
   static constexpr std::int32_t kFar = 65536;
   static constexpr std::size_t kMostCandidates = 16, kMostFlows = 200'000;
+  static constexpr std::uint32_t kConfirming = 16;  // responses
 
   /// Processes a packet of a capture and returns its flow; kNone if there are kMostFlows others.
   /// Nothing is learned from frames with a bad ICRC.
@@ -267,7 +275,6 @@ class QpFlows {
   std::uint32_t begin_next_connection(std::uint32_t responses);
   std::uint32_t begin_next(std::uint32_t flow);
   void note_undecided(std::uint32_t responses);
-  void decide_peers_to(const QpFlowKey& requests);
   void pair_by_nak(std::uint32_t requests, std::uint32_t psn);
   std::uint32_t begin(const QpFlowKey& key);
   [[nodiscard]] std::size_t recent_place(std::uint64_t hash) const noexcept {
@@ -287,9 +294,23 @@ class QpFlows {
   void take_probe(const QpFlow& responses, const CapturedPacket& packet) noexcept;
   void learn_connection(const QpFlowKey& key, const roce::CmSighting& heard);
   void match(std::uint32_t index, const CapturedPacket& packet);
+  void find_candidates(std::uint32_t index, const CapturedPacket& packet);
+  void add_candidates(std::uint32_t index, const CapturedPacket& packet);
+  void note_listed(std::uint32_t index) noexcept {
+    if (flows_[index].listed < 2) ++flows_[index].listed;
+  }
+  void weigh(QpFlow::Candidate& candidate, const CapturedPacket& packet);
+  void judge_provisional(std::uint32_t index, const CapturedPacket& packet);
+  void contest(std::uint32_t index) noexcept;
   void pair(std::uint32_t a, std::uint32_t b, PairedBy by);
+  void pair_for_now(std::uint32_t a, std::uint32_t b, PairedBy by);
+  void part(std::uint32_t index) noexcept;
   [[nodiscard]] bool is_free(const QpFlow& flow) const noexcept {
     return flow.peer == QpFlow::kNone && !flow.ended;
+  }
+  /// Whether its peer may still be decided.
+  [[nodiscard]] bool is_open(const QpFlow& flow) const noexcept {
+    return (flow.peer == QpFlow::kNone || flow.provisional) && !flow.ended;
   }
   /// Flows from one address to another with requests in one block of PSNs, in order of appearance.
   /// Flows that are no longer free are removed from time to time.
@@ -297,10 +318,16 @@ class QpFlows {
   void enter_groups(std::uint32_t index, std::uint32_t from_psn, std::uint32_t end_psn);
   template <class Fits>
   void add_fitting(const QpFlowKey& group, std::vector<QpFlow::Candidate>& to, Fits fits);
-  [[nodiscard]] std::vector<QpFlow::Candidate> requests_with(const QpFlow& flow, std::uint32_t psn);
+  template <class Fits>
+  void add_requests(const QpFlow& flow, std::uint32_t psn, std::vector<QpFlow::Candidate>& to,
+                    Fits fits);
   [[nodiscard]] std::vector<QpFlow::Candidate> possible_peers(const QpFlow& flow);
+  /// Whether a provisional pair of two flows is the only one that either had.
+  [[nodiscard]] bool is_alone(const QpFlow& flow) const noexcept {
+    return flow.provisional && !flow.contested && flow.listed < 2 && flows_[flow.peer].listed < 2;
+  }
   [[nodiscard]] bool is_undecided_between(const QpFlow& flow, const QpFlowKey& key) const noexcept;
-  void decide_pairs(const QpFlowKey& key);
+  void decide_pairs(const QpFlowKey& key, bool for_good);
   void note_asked(QpFlow& flow, const CapturedPacket& packet);
   void forget_asked(QpFlow& flow) noexcept;
 

@@ -12,7 +12,7 @@ from conversation import READ, Conversation
 from dissect_analysis import InFolder, dissect, rows
 from dissect_cases import CASES
 from dissect_explain import explained
-from many_qps import ack, write
+from many_qps import ack, nak, write
 from pcap_file import write_pcap
 from pcapng_file import write_pcapng
 
@@ -138,6 +138,48 @@ class Pairs(InFolder):
                 path = self.qps(ports, psns)
                 self.assertEqual(self.paired(path), [(0, by)] * 4)
                 self.assertEqual(self.guesses(path), [4] if by == 'order' else [])
+
+    def test_a_pair_is_decided_again_if_the_first_response_fits_another(self):
+        """The capture lacks the first request of the second QP, whose ACK then fits the first QP's
+        alone; later ones come before what that has sent."""
+        frames, sent = [write(0, 0x20, 0, 50_001), ack(1000, 0x21, 0, 60_002, 1),
+                        ack(2000, 0x20, 0, 60_001, 1)], [1, 1]
+        for at in range(10_000, 400_000, 10_000):
+            qp = int(at % 30_000 > 0)  # the second QP sends twice as much
+            frames += [write(at, 0x20 + qp, sent[qp], 50_001 + qp),
+                       ack(at + 5000, 0x20 + qp, sent[qp], 60_001 + qp, sent[qp] + 1)]
+            sent[qp] += 1
+        path = self.folder / 'first.pcap'
+        write_pcap(path, frames)
+        self.assertEqual(self.paired(path), [(0, 'responses')] * 2)
+
+    def test_a_nak_may_ask_for_a_request_that_was_lost_before_the_point(self):
+        frames = [write(0, 0x20, 0, 50_001), ack(1000, 0x20, 0, 60_001, 1), write(2000, 0x20, 1, 50_001),
+                  write(3000, 0x21, 1, 50_002), nak(4000, 0x21, 0, 60_002, 0)]
+        for message in range(10):
+            frames += [write(10_000 + 4000 * message, 0x21, message, 50_002),
+                       ack(12_000 + 4000 * message, 0x21, message, 60_002, message + 1)]
+        frames.append(ack(90_000, 0x20, 1, 60_001, 2))
+        path = self.folder / 'nak.pcap'
+        write_pcap(path, frames)
+        self.assertEqual([qps for qps, _ in self.paired(path)], [0, 0])
+
+    def test_what_comes_behind_a_return_to_the_first_psn_still_decides(self):
+        """Two QPs write 20 packets each before a NAK has the second one begin again: by then, both
+        have sent all that is answered."""
+        frames = [write(100 * (2 * psn + qp), 0x20 + qp, psn, 50_001 + qp)
+                  for psn in range(20) for qp in range(2)]
+        frames += [nak(8000, 0x21, 0, 60_002, 0)]
+        frames += [write(9000 + 100 * psn, 0x21, psn, 50_002) for psn in range(20)]
+        for psn in range(20):
+            frames.append(ack(20_000 + 500 * psn, 0x20, psn, 60_001, psn + 1))
+            frames.append(ack(20_100 + 500 * psn, 0x21, psn, 60_002, psn + 1))
+        for psn in range(20, 60):  # the second one only
+            frames += [write(21_000 + 1000 * psn, 0x21, psn, 50_002),
+                       ack(21_500 + 1000 * psn, 0x21, psn, 60_002, psn + 1)]
+        path = self.folder / 'again.pcap'
+        write_pcap(path, frames)
+        self.assertEqual([qps for qps, _ in self.paired(path)], [0, 0])
 
 
 class StampOrder(InFolder):

@@ -35,6 +35,11 @@ def ack(stamp, qp, psn, port, messages):
                          struct.pack('>I', 0x1F000000 | messages))
 
 
+def nak(stamp, qp, psn, port, messages):
+    return stamp, _frame(SERVER, CLIENT, port, qp, psn, ACKNOWLEDGE,
+                         struct.pack('>I', 0x60000000 | messages))
+
+
 def capture(qps, messages=1, answered=True):
     """Frames of `qps` connections that write in turns, each with its own first PSN."""
     at = 0
