@@ -206,6 +206,9 @@ void Network::send_across(Part& part, Instant end) {
 void Network::run_on(std::uint32_t threads) {
   const bool heard = std::ranges::any_of(
       links_, [](const Link& link) { return link.link->on_enter || link.link->on_leave; });
+  // A listener gets packets of one time in the order of the events: no host acts ahead.
+  for (Link& link : links_)
+    if (heard) link.back = nullptr;
   const auto used = std::min<std::size_t>(threads, parts_.size());
   threads_ = used > 1 && !heard ? std::make_unique<WorkerThreads>(used) : nullptr;
 }

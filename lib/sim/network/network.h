@@ -60,7 +60,7 @@ class Network {
   [[nodiscard]] std::uint32_t part_of(Node node) const noexcept { return part_of_[node]; }
   [[nodiscard]] std::size_t parts() const noexcept { return parts_.size(); }
   /// Runs the parts on this number of threads, at least 1; more than parts() have no effect. A
-  /// network with a listener at a link runs on one.
+  /// network with a listener at a link runs on one, and no host of it acts ahead.
   void run_on(std::uint32_t threads);
   /// Called before each window, once the parts have sent what may arrive in it: one thread.
   std::function<void()> on_window;
