@@ -85,17 +85,17 @@ void ExtractResults::followed(const analysis::Session& session, std::uint8_t dir
   const analysis::QpFlowKey& key = (*flows_)[packet.flow].key;
   if (!wanted || packet.info == nullptr || analysis::is_management(packet, key)) return;
   const bool reads = packet.info->operation == wire::Operation::read_request;
-  extractor_.take({.packet = packet,
-                   .bytes = has_data ? std::span<const std::byte>(kept_.front().bytes)
-                                     : std::span<const std::byte>(),
-                   .operands = has_data ? kept_.front().operands : std::array<std::uint64_t, 2>{},
-                   .session = session.number,
-                   .direction = direction,
-                   .bad = !taken,
-                   .mtu = reads ? flows_->mtu_of(packet.flow).value_or(0) : 0,
-                   .first_psn = (*flows_)[packet.flow].first_psn,
-                   .point = key.point,
-                   .host = key.destination});
+  extractor_.add({.packet = packet,
+                  .bytes = has_data ? std::span<const std::byte>(kept_.front().bytes)
+                                    : std::span<const std::byte>(),
+                  .operands = has_data ? kept_.front().operands : std::array<std::uint64_t, 2>{},
+                  .session = session.number,
+                  .direction = direction,
+                  .bad = !taken,
+                  .mtu = reads ? flows_->mtu_of(packet.flow).value_or(0) : 0,
+                  .first_psn = (*flows_)[packet.flow].first_psn,
+                  .point = key.point,
+                  .host = key.destination});
 }
 
 /// Writes the whole report to a file of JSON lines.

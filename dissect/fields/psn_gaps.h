@@ -25,7 +25,7 @@ class PsnGaps {
     const std::uint32_t source_qp = frame.deth != nullptr ? frame.deth->src_qp.get() : 0;
     Stream& stream = streams_.use({roce::flow_key(frame), source_qp}, [](const Stream&) {});
     const std::uint64_t before = stream.counts.lost;
-    stream.psns.take(frame, stream.counts);
+    stream.psns.add(frame, stream.counts);
     return stream.counts.lost > before ? stream.counts.lost - before : 0;
   }
 

@@ -329,7 +329,7 @@ void ServerSession::count(Flow& flow, std::uint64_t number, bool right) {
   ++report_.stats.checked;
   if (!right) ++report_.stats.wrong;
   if (right && hello_.params.lossy() &&
-      flow.numbers.take(number).kind == analysis::Arrival::Kind::duplicate)
+      flow.numbers.add(number).kind == analysis::Arrival::Kind::duplicate)
     ++report_.stats.duplicates;
 }
 

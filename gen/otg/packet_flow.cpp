@@ -157,7 +157,7 @@ void PacketFlow::count_signed(const wire::SignatureFields& signature, std::size_
   if (signature.run != run_) return;  // of an earlier start
   note_arrival(length);
   using Kind = analysis::Arrival::Kind;
-  if (arrivals_.tracker.take(signature.sequence).kind == Kind::duplicate) ++arrivals_.copies;
+  if (arrivals_.tracker.add(signature.sequence).kind == Kind::duplicate) ++arrivals_.copies;
   if (const auto took = latency_of(signature, clock_, arrivals_.last)) arrivals_.latency.add(*took);
 }
 

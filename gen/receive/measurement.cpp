@@ -287,7 +287,7 @@ void Measurement::count_signed(Incoming& in, const StreamKey& own,
   count_arrival(*flow, in);
   if (asked_ != nullptr) count_not_as_asked(*flow, in, asked_->check(signature, in.envelope));
   // Of copies, the first one has the latency (RFC 7679, 3.7).
-  const Copy copy = count_order(tracker->take(signature.sequence), flow->order);
+  const Copy copy = count_order(tracker->add(signature.sequence), flow->order);
   if (copy == Copy::further) [[unlikely]]
     return;
   if (!in.send_clock || copy == Copy::unknown) {
@@ -338,7 +338,7 @@ void Measurement::count_plain(Incoming& in) {
   count_arrival(*flow, in);
   if (asked_ != nullptr) count_not_as_asked(*flow, in, asked_->check(flow->stream, *frame));
   count_acknowledge(*flow, *frame);
-  flow->psns->take(*frame, flow->order);
+  flow->psns->add(*frame, flow->order);
 }
 
 std::string clock_name(std::uint8_t clock) {

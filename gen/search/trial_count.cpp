@@ -86,7 +86,7 @@ void TrialCount::count_signed(const wire::SignatureFields& signature, Instant no
   } else {
     FlowState& flow = flows_[signature.flow];
     note_times(flow, signature, now);
-    count_arrival(flow, signature.sequence, flow.by_signature.take(signature.sequence));
+    count_arrival(flow, signature.sequence, flow.by_signature.add(signature.sequence));
   }
 }
 
@@ -144,7 +144,7 @@ void TrialCount::count_plain(const roce::Envelope& envelope) {
     ++counts_.earlier;
     return;
   }
-  count_arrival(flow, *psns / flow.psns, flow.by_psn.take(*psns / flow.psns));
+  count_arrival(flow, *psns / flow.psns, flow.by_psn.add(*psns / flow.psns));
 }
 
 void TrialCount::count_arrival(FlowState& flow, std::uint64_t number,

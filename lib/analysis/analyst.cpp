@@ -331,7 +331,7 @@ void Analyst::follow(const CapturedPacket& packet) {
   const std::uint8_t direction = session.directions[0].flow == packet.flow ? 0 : 1;
   count(session, session.directions[direction], direction, packet);
   const bool taken = !is_dropped(session, direction, packet);
-  if (taken) take(session, direction, packet);
+  if (taken) process(session, direction, packet);
   if (observer_ != nullptr) observer_->followed(session, direction, packet, taken);
 }
 
@@ -341,7 +341,7 @@ void Analyst::note_load(const CapturedPacket& packet) {
   loads_[flow.target].add(flow.source, packet.stamp, packet.wire_length, load_rows_);
 }
 
-void Analyst::take(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
+void Analyst::process(Session& session, std::uint8_t direction, const CapturedPacket& packet) {
   const bool shared = is_management(packet, flows_[packet.flow].key);
   if (packet.is_request() && !shared) {
     RequestStream& stream = stream_of(session, direction);

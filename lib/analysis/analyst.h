@@ -123,7 +123,7 @@ class Analyst {
   void move(const MovedPackets& moved);
   void follow(const CapturedPacket& packet);
   void note_load(const CapturedPacket& packet);
-  void take(Session& session, std::uint8_t direction, const CapturedPacket& packet);
+  void process(Session& session, std::uint8_t direction, const CapturedPacket& packet);
   /// Null: there are too many.
   Session* session_of(const CapturedPacket& packet);
   Session* begin_session(const CapturedPacket& packet);

@@ -152,7 +152,7 @@ std::uint64_t PsnStream::unwrap(wire::Psn psn, OrderCounts& counts) {
   return first;
 }
 
-void PsnStream::take(const roce::Frame& frame, OrderCounts& counts) {
+void PsnStream::add(const roce::Frame& frame, OrderCounts& counts) {
   if (frame.info->role == wire::Role::notification) return;
   if (frame.info->role == wire::Role::response) return take_response(frame, counts);
   constexpr std::uint32_t kGeneralServices = 1;
@@ -278,7 +278,7 @@ void PsnStream::take_response(const roce::Frame& frame, OrderCounts& counts) {
 
 /// `span`: PSNs that the packet stands for, if it comes late.
 void PsnStream::take_number(std::uint64_t number, OrderCounts& counts, std::uint64_t span) {
-  const Arrival arrival = tracker_->take(number);
+  const Arrival arrival = tracker_->add(number);
   const bool repeated = arrival.kind == Arrival::Kind::duplicate;
   const bool fills_on =
       arrival.kind == Arrival::Kind::late && fill_.count > 0 && fill_.next == number;

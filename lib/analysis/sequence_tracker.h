@@ -67,7 +67,7 @@ class SequenceTracker {
   [[nodiscard]] std::uint64_t next() const noexcept { return next_; }
 
   /// Classifies the next arrival.
-  Arrival take(std::uint64_t number) {
+  Arrival add(std::uint64_t number) {
     if (number != next_ || past_ != nullptr) [[unlikely]]
       return take_irregular(number);
     ++next_;
@@ -142,7 +142,7 @@ class PsnStream {
   }
 
   /// Counts the next frame, whose opcode is known and whose headers are complete.
-  void take(const roce::Frame& frame, OrderCounts& counts);
+  void add(const roce::Frame& frame, OrderCounts& counts);
 
   /// Counts what still waits for the next frame. Call it before reading the counts; more frames may
   /// follow.

@@ -69,14 +69,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto how = input.read<std::uint8_t>();
     const analysis::CapturedPacket packet = packet_of(input, number);
     const std::size_t cut = (how & 1) != 0 ? packet.payload / 2 : packet.payload;
-    extractor.take({.packet = packet,
-                    .bytes = std::span(kBytes).first(cut),
-                    .operands = {number, packet.va},
-                    .session = 1u + (how >> 1 & 1),
-                    .direction = static_cast<std::uint8_t>(how >> 2 & 1),
-                    .bad = (how & 8) != 0,
-                    .mtu = (how & 16) != 0 ? 16u : 0u,
-                    .first_psn = packet.psn});
+    extractor.add({.packet = packet,
+                   .bytes = std::span(kBytes).first(cut),
+                   .operands = {number, packet.va},
+                   .session = 1u + (how >> 1 & 1),
+                   .direction = static_cast<std::uint8_t>(how >> 2 & 1),
+                   .bad = (how & 8) != 0,
+                   .mtu = (how & 16) != 0 ? 16u : 0u,
+                   .first_psn = packet.psn});
   }
   extractor.finish();
   for (const analysis::DataImage& image : extractor.images()) {

@@ -422,7 +422,7 @@ bool PerfService::is_whole(const Completion& arrival) {
 
 /// Counts the number of a message that may have been lost. Returns true if it came first now.
 bool PerfService::is_new(std::uint64_t number) {
-  return numbers_.take(number).kind != analysis::Arrival::Kind::duplicate;
+  return numbers_.add(number).kind != analysis::Arrival::Kind::duplicate;
 }
 
 /// Checks a message in memory, and clears its slot. The messages of a reliable connection arrive

@@ -84,7 +84,7 @@ void Extractor::unplaced(const Requests& requests, Unplaced reason, const Captur
   counts.bytes += bytes;
 }
 
-void Extractor::take(const DataPacket& data) {
+void Extractor::add(const DataPacket& data) {
   const CapturedPacket& packet = data.packet;
   if (!packet.is_request() && !packet.is_response()) return;
   const bool asks = packet.is_request();

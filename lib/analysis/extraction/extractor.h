@@ -50,7 +50,7 @@ class Extractor {
   Extractor(const DataChoice& choice, DataSink& sink) : choice_(choice), images_(sink) {}
 
   /// Processes the next packet of any session, in the order of the capture.
-  void take(const DataPacket& data);
+  void add(const DataPacket& data);
   /// Ends the capture: places what waits.
   void finish();
 

@@ -31,8 +31,8 @@ bool FetchResponses::take_behind(const CapturedPacket& packet, Sequence psn, Sen
   return true;
 }
 
-bool FetchResponses::take(const CapturedPacket& packet, Sequence psn, Sent& read,
-                          std::optional<std::uint32_t> mtu) {
+bool FetchResponses::add(const CapturedPacket& packet, Sequence psn, Sent& read,
+                         std::optional<std::uint32_t> mtu) {
   const auto at = static_cast<std::uint32_t>(psn - read.psn);
   if (at > read.responses && !read.answered_before)
     state_.add(state_.placed({.first = read.psn + read.responses,
@@ -110,7 +110,7 @@ void FetchResponses::take_again(const CapturedPacket& packet, Sequence psn, Sent
   if (take_old(packet, psn, request)) return;
   if (request.asked_again && again_.begins_late(packet, psn))
     return state_.ip_numbers.add(packet.ip_id);
-  if (!request.asked_again || (request.answers_due > 0 && !again_.take(packet, psn, request)))
+  if (!request.asked_again || (request.answers_due > 0 && !again_.note(packet, psn, request)))
     return repeated_.add(packet, psn, {.frame = request.response_frame, .cause = Cause::path_copy},
                          false);
   again_.go_on(packet, psn);
@@ -181,7 +181,7 @@ void FetchResponses::take_missing(const CapturedPacket& packet, Sequence psn,
   const bool late = before || is_late(packet, psn, request);
   if (!late) {
     note_lost(old, psn);
-    if (!again_.take(packet, psn, request)) again_.begin(packet, psn);
+    if (!again_.note(packet, psn, request)) again_.begin(packet, psn);
     again_.go_on(packet, psn);
   } else if (psn < first_end_) {  // not only behind an ACK
     const bool again = old.came_before && request.copies > 1 && !state_.ip_numbers.ordered();

@@ -33,12 +33,12 @@ class FetchResponses {
 
   /// Processes a READ response that is not the first one with its PSN, or fills a gap. Of a READ
   /// whose PSNs other requests have had, it may answer one of these. Call it first. Returns false
-  /// if the response is none of these: then take() processes it.
+  /// if the response is none of these: then add() processes it.
   [[nodiscard]] bool take_behind(const CapturedPacket& packet, Sequence psn, Sent& read);
   /// Processes a response that continues that of `read`. Returns whether it ends it. `mtu`: bytes;
   /// nothing: unknown.
-  bool take(const CapturedPacket& packet, Sequence psn, Sent& read,
-            std::optional<std::uint32_t> mtu);
+  bool add(const CapturedPacket& packet, Sequence psn, Sent& read,
+           std::optional<std::uint32_t> mtu);
   /// Processes the first response to an atomic.
   void take_atomic(const CapturedPacket& packet, Sequence psn, Sent& atomic);
   /// Processes a response to a READ or atomic that was skipped, or that came before.

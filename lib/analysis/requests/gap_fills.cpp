@@ -88,7 +88,7 @@ bool is_named_again(StreamState& state, const Fill& fill) noexcept {
 
 }  // namespace
 
-void GapFills::take(const CapturedPacket& packet, const Sent& sent) {
+void GapFills::note(const CapturedPacket& packet, const Sent& sent) {
   const Sent gap = *state_.log.find(sent.psn);
   const FillSigns signs{
       .asked = state_.naks.frame_naming(sent.psn, sent.psn) != 0,

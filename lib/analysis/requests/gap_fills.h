@@ -18,7 +18,7 @@ class GapFills {
       : state_(state), recoveries_(recoveries) {}
 
   /// Processes a packet that fills a gap.
-  void take(const CapturedPacket& packet, const Sent& sent);
+  void note(const CapturedPacket& packet, const Sent& sent);
   /// Decides about a packet that filled a gap elsewhere than the recovery was. `next`: PSN of the
   /// next request. Call it before judge().
   void judge_place(Sequence next) {

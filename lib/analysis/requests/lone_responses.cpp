@@ -13,7 +13,7 @@ Sequence LoneResponses::unwrap(std::uint32_t psn) const noexcept {
   return newest_ + static_cast<Sequence>(std::int64_t{ahead});
 }
 
-void LoneResponses::take(const CapturedPacket& packet) {
+void LoneResponses::note(const CapturedPacket& packet) {
   const Sequence psn = unwrap(packet.psn);
   judge_held(psn);
   if (seen_.empty()) first_ = newest_ = psn;

@@ -23,7 +23,7 @@ class LoneResponses {
       : report_(report), counts_(counts), repeated_(report) {}
 
   /// Processes a READ response or an ATOMIC ACK.
-  void take(const CapturedPacket& packet);
+  void note(const CapturedPacket& packet);
   /// Processes an ACK.
   void take_ack(const CapturedPacket& packet) noexcept { repeated_.take_ack(packet); }
   /// Call it after the last packet: no gap will be filled.

@@ -14,7 +14,7 @@ bool PsnReuse::has_rest(const CapturedPacket& packet, Sequence psn) const noexce
          packet.info->position != wire::Position::only;
 }
 
-bool PsnReuse::take(const CapturedPacket& packet, Sequence psn, std::uint32_t span, Sent& known) {
+bool PsnReuse::note(const CapturedPacket& packet, Sequence psn, std::uint32_t span, Sent& known) {
   // Without its RETH, a READ may have fewer PSNs, and what follows may have been lost.
   if (psn > known.psn && !known.has_reth) return false;
   std::string wrong = wrong_repetition(packet, known, psn - known.psn);

@@ -18,7 +18,7 @@ class PsnReuse {
 
   /// Processes a packet whose first PSN is `psn`, one of `known`, and that takes `span` PSNs.
   /// Returns whether it is another request than `known`.
-  bool take(const CapturedPacket& packet, Sequence psn, std::uint32_t span, Sent& known);
+  bool note(const CapturedPacket& packet, Sequence psn, std::uint32_t span, Sent& known);
   /// Reports the packets so far. Call it before any other packet, and at the end.
   void finish() {
     if (seen_) report_.add(*seen_);

@@ -111,7 +111,7 @@ bool Recoveries::may_begin_with(const Sent& sent) const noexcept {
          !state_.setup().answered;
 }
 
-bool Recoveries::take(const CapturedPacket& packet, const Sent& sent, Sent& known) {
+bool Recoveries::extend(const CapturedPacket& packet, const Sent& sent, Sent& known) {
   if (!recovery_ || (sent.psn == state_.acked() && recovery_->ends_with(state_.silence())) ||
       !recovery_->includes(packet, sent.psn, known, may_begin_with(sent)))
     return false;

@@ -39,7 +39,7 @@ class Recoveries {
   void begin(Fill fill);
   /// Continues the recovery that goes on with a packet, if it belongs to it. Returns whether it
   /// does.
-  bool take(const CapturedPacket& packet, const Sent& sent, Sent& known);
+  bool extend(const CapturedPacket& packet, const Sent& sent, Sent& known);
   /// Continues the recovery that goes on with `filled`, which fills a part of `gap`.
   void take_filled(const CapturedPacket& packet, const Sent& gap, const Sent& filled,
                    const FillSigns& signs);

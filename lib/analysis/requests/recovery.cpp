@@ -12,7 +12,7 @@ bool covers(const Filled& gap, Sequence psn) noexcept {
 }
 
 /// Removes `span` PSNs from `psn` on; returns the entry that they belonged to.
-Filled take(std::vector<Filled>& gaps, Sequence psn, std::uint32_t span) {
+Filled take_out(std::vector<Filled>& gaps, Sequence psn, std::uint32_t span) {
   const auto gap =
       std::ranges::find_if(gaps, [psn](const Filled& one) { return covers(one, psn); });
   const Filled old = *gap;
@@ -70,13 +70,17 @@ bool Recovery::is_past(const Sent& known) const noexcept {
   return unseen || skips(known.psn);
 }
 
-Filled Recovery::take_skipped(Sequence psn, std::uint32_t span) { return take(skipped, psn, span); }
+Filled Recovery::take_skipped(Sequence psn, std::uint32_t span) {
+  return take_out(skipped, psn, span);
+}
 
 bool Recovery::fills(Sequence psn) const noexcept {
   return std::ranges::any_of(filled, [psn](const Filled& gap) { return covers(gap, psn); });
 }
 
-Filled Recovery::take_filled(Sequence psn, std::uint32_t span) { return take(filled, psn, span); }
+Filled Recovery::take_filled(Sequence psn, std::uint32_t span) {
+  return take_out(filled, psn, span);
+}
 
 void Fill::add(const Sent& gap, const Sent& sent) {
   if (packets > 0 && sent.psn > next)

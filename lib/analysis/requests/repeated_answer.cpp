@@ -52,7 +52,7 @@ bool RepeatedAnswer::begins_late(const CapturedPacket& packet, Sequence psn) {
   return true;
 }
 
-bool RepeatedAnswer::take(const CapturedPacket& packet, Sequence psn, const Sent& request) {
+bool RepeatedAnswer::note(const CapturedPacket& packet, Sequence psn, const Sent& request) {
   const bool once = request.answers_due == 1;
   const std::optional<ResponseGap> before_row = std::exchange(before_row_, std::nullopt);
   const std::optional<Row> interrupted = std::exchange(interrupted_, std::nullopt);

@@ -19,7 +19,7 @@ class RepeatedAnswer {
 
   /// Processes a response that comes again, to a repeated request. Returns whether it belongs to
   /// the answer. Otherwise the path copied it.
-  [[nodiscard]] bool take(const CapturedPacket& packet, Sequence psn, const Sent& request);
+  [[nodiscard]] bool note(const CapturedPacket& packet, Sequence psn, const Sent& request);
   /// Whether a response is the first one of an answer, and comes behind others of it; or of the
   /// next answer, which the response behind it shows. Call it for each that comes again.
   [[nodiscard]] bool begins_late(const CapturedPacket& packet, Sequence psn);

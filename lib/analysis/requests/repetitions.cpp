@@ -49,7 +49,7 @@ void fill_in(StreamState& state, Recoveries& recoveries, const Recovery& recover
 
 }  // namespace
 
-void Repetitions::take(const CapturedPacket& packet, const Sent& sent, Sent* known) {
+void Repetitions::note(const CapturedPacket& packet, const Sent& sent, Sent* known) {
   if (recovery_skipping(packet, sent.psn, known, state_.silence()) != nullptr) {
     known->asked_again = true;
     if (doubt_) return doubt_->rest.push_back({packet, sent});
@@ -139,7 +139,7 @@ void Repetitions::begin(const Doubt& doubt, Sent* known, const RepetitionCause& 
 void Repetitions::add_rest(const Doubt& doubt) {
   for (const Taken& one : doubt.rest)
     if (Sent* const known = state_.log.find(one.sent.psn))
-      recoveries_.take(one.packet, one.sent, *known);
+      recoveries_.extend(one.packet, one.sent, *known);
 }
 
 /// The packets in doubt are late ones of a recovery.
@@ -213,7 +213,7 @@ bool Repetitions::go_on_before_jump(const Doubt& doubt) {
     fill_in(state_, recoveries_, *past, jump.packet, jump.sent.psn, *jumped);
   else if (!take_overtaken_original(jump.packet, jump.sent.psn, jumped))
     take_copy(state_, jump.packet, jump.sent.psn, jumped);
-  if (!recoveries_.take(doubt.packet, doubt.sent, *known)) return false;
+  if (!recoveries_.extend(doubt.packet, doubt.sent, *known)) return false;
   add_rest(doubt);
   return true;
 }

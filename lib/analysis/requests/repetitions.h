@@ -21,7 +21,7 @@ class Repetitions {
       : state_(state), recoveries_(recoveries), wrong_(wrong) {}
 
   /// Processes a packet that was seen before. `known`: its entry in the log; null: none.
-  void take(const CapturedPacket& packet, const Sent& sent, Sent* known);
+  void note(const CapturedPacket& packet, const Sent& sent, Sent* known);
   /// Decides about the packet before. A requester that misses a response soon repeats the READ or
   /// atomic and all requests after it, because the response to a later one shows the loss. `next`:
   /// PSN of the next request, `packet`; 0 and null: there is none.

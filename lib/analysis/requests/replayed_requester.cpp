@@ -13,12 +13,12 @@ void ReplayedRequester::begin(Sequence next) noexcept {
   lacks_response_ = false;
 }
 
-void ReplayedRequester::take(SentLog& log, const Row& answer) {
+void ReplayedRequester::note_answer(SentLog& log, const Row& answer) {
   if (std::exchange(newest_answer_, answer.last.frame) == answer.last.frame) return;
   note_row(log, answer);
   RequesterReplay& keeps = replays_.keeps;
-  take(replays_.discards, log, answer, answer.psn);
-  take(keeps, log, answer, answer.psn);
+  replay_row(replays_.discards, log, answer, answer.psn);
+  replay_row(keeps, log, answer, answer.psn);
   if (keeps.keeps_any() && keeps.next() != hole_) {
     hole_ = keeps.next();
     hole_stamp_ = answer.first;
@@ -30,7 +30,8 @@ void ReplayedRequester::take(SentLog& log, const Row& answer) {
 }
 
 /// Gives a replay the answers of a row; of responses, those from `from` on.
-void ReplayedRequester::take(RequesterReplay& replay, SentLog& log, const Row& row, Sequence from) {
+void ReplayedRequester::replay_row(RequesterReplay& replay, SentLog& log, const Row& row,
+                                   Sequence from) {
   if (!row.responds) return replay.take_ack(log, row.end, row.last);
   if (const Sent* const request = log.find(from))
     replay.take_responses(log, *request, from, row.end, row.last);
@@ -115,7 +116,7 @@ void ReplayedRequester::take_rows(RequesterReplay& replay, SentLog& log, Instant
             ? static_cast<double>(before.count()) / static_cast<double>(time.count())
             : 0;
     const auto taken = static_cast<Sequence>(share * static_cast<double>(row.end - row.psn));
-    take(replay, log, row, row.psn + taken);
+    replay_row(replay, log, row, row.psn + taken);
   }
 }
 

@@ -28,7 +28,7 @@ class ReplayedRequester {
   /// Begins: all before `next` were taken.
   void begin(Sequence next) noexcept;
   /// As in TakenAnswers.
-  void take(SentLog& log, const Row& answer);
+  void note_answer(SentLog& log, const Row& answer);
   void note_repeated(SentLog& log, Sent& request, const Repeated& repeated);
   void note_new(Sequence psn, Instant stamp, Duration to_react, Sequence acknowledged);
   void finish(Instant end, Duration to_react) { evidence_.finish(replays_, end, to_react); }
@@ -46,7 +46,7 @@ class ReplayedRequester {
 
  private:
   void note_row(SentLog& log, const Row& answer);
-  static void take(RequesterReplay& replay, SentLog& log, const Row& row, Sequence from);
+  static void replay_row(RequesterReplay& replay, SentLog& log, const Row& row, Sequence from);
   /// What a repetition shows of the answer to its first PSN in one replay.
   enum class Answer { none, lost, taken, unclear };
   Answer take_back(RequesterReplay& replay, bool keeps, SentLog& log, Sent& request,
@@ -66,7 +66,7 @@ class ReplayedRequester {
   // The newest hole that the second replay waited at, and when a response showed it.
   Sequence hole_ = 0;
   Instant hole_stamp_;
-  std::uint64_t newest_answer_ = 0;  // the frame that take() has processed
+  std::uint64_t newest_answer_ = 0;  // the frame that note_answer() has processed
   // Requests that were answered when one was repeated, and nobody can tell why: they end in here.
   Sequence unclear_first_ = 0, unclear_end_ = 0;
   bool lacks_response_ = false;  // a READ has left the log that neither replay has completed

@@ -259,9 +259,9 @@ void RequestStream::behind(const CapturedPacket& packet, Sent sent) {
     sent.span = static_cast<std::uint32_t>(known->psn + known->span - sent.psn);
   fills_.judge(packet, sent.psn, known);
   if (known != nullptr && !known->seen) {
-    fills_.take(packet, sent);
-  } else if (known == nullptr || !recoveries_.take(packet, sent, *known)) {
-    repetitions_.take(packet, sent, known);
+    fills_.note(packet, sent);
+  } else if (known == nullptr || !recoveries_.extend(packet, sent, *known)) {
+    repetitions_.note(packet, sent, known);
   }
 }
 
@@ -304,7 +304,7 @@ bool RequestStream::take_reuse(const CapturedPacket& packet, Sequence psn) {
   Sent* const known = state_.reliable_ ? state_.log.find(psn) : nullptr;
   if (known == nullptr || !known->seen) return false;
   const std::uint32_t span = state_.setup_.span_of(packet);
-  if (!reuse_.take(packet, psn, span, *known)) return false;
+  if (!reuse_.note(packet, psn, span, *known)) return false;
   previous_ = nullptr;
   if (psn + span > state_.next_) append_rest(packet, psn + span);
   state_.ip_numbers_.add(packet.ip_id);
@@ -363,19 +363,19 @@ void RequestStream::replay(const CapturedPacket& packet) {
   const Sent* const sent = state_.log.find(psn);
   const bool responds =
       packet.info->operation != Operation::ack && sent != nullptr && sent->seen && sent->fetches;
-  state_.taken.take(state_.log,
-                    {.psn = psn,
-                     .end = acknowledges_own(packet) ? psn + 1 : psn,
-                     .responds = responds,
-                     .first = packet.stamp,
-                     .last = {packet.number, packet.stamp}},
-                    state_.acked_);
+  state_.taken.note_answer(state_.log,
+                           {.psn = psn,
+                            .end = acknowledges_own(packet) ? psn + 1 : psn,
+                            .responds = responds,
+                            .first = packet.stamp,
+                            .last = {packet.number, packet.stamp}},
+                           state_.acked_);
 }
 
 /// Processes a response to a request that was not captured.
 void RequestStream::take_lone_response(const CapturedPacket& packet) {
   state_.begin.take_lone(packet);
-  if (packet.info->operation != Operation::ack) return lone_.take(packet);
+  if (packet.info->operation != Operation::ack) return lone_.note(packet);
   if (!packet.has_aeth) return;
   if (wire::AethFields{packet.syndrome, 0}.kind() == wire::AethKind::ack)
     return lone_.take_ack(packet);
@@ -493,7 +493,7 @@ void RequestStream::take_read_response(const CapturedPacket& packet, Sequence ps
   // A receiver that keeps what comes behind a gap answers the request and its repetition.
   const bool may_keep = state_.setup_.scheme != RecoveryScheme::go_back_n;
   if (may_keep && read->responses == 0 && read->answers_due == 1) ++read->answers_due;
-  if (!state_.fetched.take(packet, psn, *read, state_.setup_.mtu)) return;
+  if (!state_.fetched.add(packet, psn, *read, state_.setup_.mtu)) return;
   Sequence end = read->psn + read->span;
   if (is_cut_read(read) && psn + 1 < end) {
     cut_read(*read, psn + 1);

@@ -67,16 +67,16 @@ class ResponseGaps {
     });
   }
 
-  /// Removes `psn` from `gap`, which covers it: two gaps may remain. Calls take(gap) for one that
+  /// Removes `psn` from `gap`, which covers it: two gaps may remain. Calls visit(gap) for one that
   /// is final, as in add().
-  template <class Take>
-  void fill(const ResponseGap& gap, Sequence psn, Take take) {
+  template <class Visit>
+  void fill(const ResponseGap& gap, Sequence psn, Visit visit) {
     remove(gap);
     ResponseGap rest = gap;
     rest.packets = psn - gap.first;
     const auto add_rest = [&] {
       if (rest.packets == 0) return;
-      if (const auto old = add(rest)) take(*old);
+      if (const auto old = add(rest)) visit(*old);
     };
     add_rest();
     rest.first = psn + 1;
@@ -93,10 +93,10 @@ class ResponseGaps {
     }
   }
 
-  /// Removes all gaps, and calls take(gap) for each.
-  template <class Take>
-  void close(Take take) {
-    std::ranges::for_each(gaps_, take);
+  /// Removes all gaps, and calls visit(gap) for each.
+  template <class Visit>
+  void close(Visit visit) {
+    std::ranges::for_each(gaps_, visit);
     gaps_.clear();
   }
 

@@ -151,10 +151,10 @@ class SentLog {
     if (!fits()) resize(size_ + spare());
   }
 
-  /// Calls take(entry) for the entries that begin in [first, end), in order.
-  template <class Take>
-  void for_each(Sequence first, Sequence end, Take take) {
-    for (std::size_t i = behind(first - 1); i < size_ && entry(i).psn < end; ++i) take(entry(i));
+  /// Calls visit(entry) for the entries that begin in [first, end), in order.
+  template <class Visit>
+  void for_each(Sequence first, Sequence end, Visit visit) {
+    for (std::size_t i = behind(first - 1); i < size_ && entry(i).psn < end; ++i) visit(entry(i));
   }
 
  private:

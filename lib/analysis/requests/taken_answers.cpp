@@ -23,8 +23,8 @@ void TakenAnswers::begin(Sequence next) {
   active_ = true;
 }
 
-void TakenAnswers::take(SentLog& log, const Row& answer, Sequence acknowledged) {
-  requester_->take(log, answer);
+void TakenAnswers::note_answer(SentLog& log, const Row& answer, Sequence acknowledged) {
+  requester_->note_answer(log, answer);
   active_ = !requester_->has_taken_all(acknowledged);
 }
 

@@ -55,18 +55,18 @@ class TakenAnswers {
   TakenAnswers() noexcept;
   ~TakenAnswers();
 
-  /// Whether the requester is replayed: then take() and note_new() must be called.
+  /// Whether the requester is replayed: then note_answer() and note_new() must be called.
   [[nodiscard]] bool replays() const noexcept { return active_; }
   /// Begins to replay the requester, unless it is replayed: all answers up to the one before `next`
   /// were taken.
   void begin(Sequence next);
   /// Processes an answer, unless it was processed before. `acknowledged`: one past the highest PSN
   /// that was acknowledged. Requires replays().
-  void take(SentLog& log, const Row& answer, Sequence acknowledged);
+  void note_answer(SentLog& log, const Row& answer, Sequence acknowledged);
   /// Processes a request that is sent again, before that is noted in it.
   void note_repeated(SentLog& log, Sent& request, const Repeated& repeated);
   /// Processes a new request, which has `psn`. `to_react`: as in Repeated; `acknowledged`: as in
-  /// take(). Requires replays().
+  /// note_answer(). Requires replays().
   void note_new(Sequence psn, Instant stamp, Duration to_react, Sequence acknowledged);
   /// Processes the end of the capture.
   void finish(Instant end, Duration to_react);

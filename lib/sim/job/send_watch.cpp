@@ -82,13 +82,13 @@ TimeParts parts_of(const SendWay& way, const SendWatch::Sums& at_ready, Instant 
                    Instant arrived) {
   TimeParts parts;
   Duration rest = arrived - ready;
-  const auto take = [&](Duration part) {
+  const auto claim = [&](Duration part) {
     const Duration taken = std::clamp(part, Duration{}, rest);
     rest -= taken;
     return taken;
   };
-  parts.path = take(way.delay);
-  parts.recovery = take(std::min(at_left.recovery - at_ready.recovery, left - ready));
+  parts.path = claim(way.delay);
+  parts.recovery = claim(std::min(at_left.recovery - at_ready.recovery, left - ready));
   const double useful_ns =
       at_left.sent_ns - at_ready.sent_ns -
       std::min(at_left.wasted_ns - at_ready.wasted_ns, static_cast<double>(parts.recovery.count()));
@@ -96,9 +96,9 @@ TimeParts parts_of(const SendWay& way, const SendWatch::Sums& at_ready, Instant 
   last.opcode = transport::OpcodeSet(wire::Transport::rc)
                     .of(wire::Operation::send, wire::Position::last, true);
   last.payload = static_cast<std::uint32_t>((bytes - 1) % way.mtu + 1);
-  parts.serialisation = take(nanoseconds(useful_ns * way.slowest_ns / way.sender_ns +
-                                         transport::wire_bytes(last) * way.further_ns));
-  parts.window = take(at_left.window - at_ready.window);
+  parts.serialisation = claim(nanoseconds(useful_ns * way.slowest_ns / way.sender_ns +
+                                          transport::wire_bytes(last) * way.further_ns));
+  parts.window = claim(at_left.window - at_ready.window);
   parts.congestion = rest;
   return parts;
 }

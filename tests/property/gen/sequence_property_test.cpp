@@ -45,7 +45,7 @@ Counts by_definition(const std::vector<std::uint64_t>& arrivals, std::uint64_t f
 Counts by_tracker(const std::vector<std::uint64_t>& arrivals, SequenceTracker tracker) {
   Counts counts;
   for (const std::uint64_t number : arrivals) {
-    const Arrival arrival = tracker.take(number);
+    const Arrival arrival = tracker.add(number);
     counts.lost += arrival.missing;
     if (arrival.kind == Arrival::Kind::duplicate) ++counts.duplicated;
     if (arrival.kind == Arrival::Kind::beyond_window) ++counts.beyond_window;
@@ -133,10 +133,10 @@ RC_GTEST_PROP(SequenceTracker, IsExactAsFarAsItsWindowReaches, ()) {
   const auto jump = *rc::gen::inRange<std::uint64_t>(kWindow - 40, kWindow + 40);
   const auto back = *rc::gen::inRange<std::uint64_t>(0, 80);
   SequenceTracker tracker;
-  for (std::uint64_t i = 0; i < 50; ++i) tracker.take(i);
-  RC_ASSERT(tracker.take(50 + jump).missing == jump);
+  for (std::uint64_t i = 0; i < 50; ++i) tracker.add(i);
+  RC_ASSERT(tracker.add(50 + jump).missing == jump);
   const std::uint64_t next = 51 + jump;
-  const Arrival arrival = tracker.take(back);
+  const Arrival arrival = tracker.add(back);
   if (next - back > kWindow) {
     RC_ASSERT(arrival.kind == Arrival::Kind::beyond_window);
   } else if (back < 50) {

@@ -72,7 +72,7 @@ class Lab : public testing::Test {
   void take(const Sent& one, std::uint32_t session = 1) {
     CapturedPacket packet = one.packet;
     packet.number = ++number_;
-    extractor.take(
+    extractor.add(
         {.packet = packet, .bytes = one.bytes, .session = session, .first_psn = packet.psn});
   }
   [[nodiscard]] UnplacedPackets unplaced(Unplaced reason) const {
@@ -116,10 +116,10 @@ TEST(ExtractorOfWrites, LeavesWhatTheHighestPsnWrote) {
     for (const auto& [place, one] : order) {
       CapturedPacket packet = one->packet;
       packet.number = ++number;
-      extractor.take({.packet = packet,
-                      .bytes = one->bytes,
-                      .session = 1,
-                      .first_psn = first_psn & wire::Psn::kMask});
+      extractor.add({.packet = packet,
+                     .bytes = one->bytes,
+                     .session = 1,
+                     .first_psn = first_psn & wire::Psn::kMask});
     }
     extractor.finish();
     EXPECT_EQ(kept.images[0], truth) << "seed " << seed;

@@ -46,7 +46,7 @@ std::vector<Anomaly> said(const std::vector<Response>& responses) {
                                 .msn = one.msn,
                                 .ip_id = one.ip_id,
                                 .has_aeth = one.position != Position::middle};
-    one.is_ack ? lone.take_ack(packet) : lone.take(packet);
+    one.is_ack ? lone.take_ack(packet) : lone.note(packet);
   }
   lone.finish();
   std::vector<Anomaly> found;
