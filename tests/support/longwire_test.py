@@ -31,9 +31,10 @@ THREAD_SANITIZER = 'TSAN_OPTIONS' in os.environ
 _FOLDERS = {'roce-gen': 'gen', 'roce-endpoint': 'gen', 'roce-impair': 'impair',
             'roce-dissect': 'dissect'}
 
-# A shell without job control starts a background job with SIGINT and SIGQUIT ignored, and all programs
-# that a test starts would ignore them too.
-for _number, _action in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL)):
+# A shell without job control starts a background job with SIGINT and SIGQUIT ignored, nohup ignores SIGHUP,
+# and all programs that a test starts would ignore them too.
+for _number, _action in ((signal.SIGINT, signal.default_int_handler), (signal.SIGQUIT, signal.SIG_DFL),
+                         (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(_number) == signal.SIG_IGN:
         signal.signal(_number, _action)
 

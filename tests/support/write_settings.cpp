@@ -80,11 +80,11 @@ void add_queue(Json& tables) {
   Lister pauses(key_of);
   pauses.object(PauseConfig::figures(), &pause);
   pauses.object(PauseThresholds::figures(), &thresholds);
-  tables["queue_pfc"] = pauses.rows;
+  tables["stage_queue_pfc"] = pauses.rows;
   lw::emulator::QueueClassConfig cls;
-  tables["queue_class"] = rows_of(lw::emulator::queue_class_settings(), &cls);
+  tables["stage_queue_class"] = rows_of(lw::emulator::queue_class_settings(), &cls);
   lw::emulator::LineQueueConfig queue;
-  tables["queue_quantum"] = rows_of(lw::emulator::quantum_setting(), &queue);
+  tables["stage_queue_quantum"] = rows_of(lw::emulator::quantum_setting(), &queue);
 }
 
 /// Adds the settings of the tables of a network's file.
